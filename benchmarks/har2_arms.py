@@ -23,9 +23,8 @@ from har2_trials import MASKED, masked
 from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.antisymmetric import AntisymmetricFlow
 from dynlab.tasks import har, recordings
-from dynlab.training.history import Diverged
 from dynlab.training.presets import PRESETS
-from dynlab.training.run import Run
+from dynlab.training.run import Diverged, Run
 from dynlab.training.train import train
 
 GROUPS, OF = 7, 3  # subjects

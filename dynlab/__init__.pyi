@@ -28,7 +28,6 @@ from dynlab.diagnostics.spectrum import spectrum as spectrum
 from dynlab.diagnostics.stability import stability as stability
 from dynlab.io import open as open
 from dynlab.io import save as save
-from dynlab.plots.attractor import plot_attractor as plot_attractor
 from dynlab.plots.basins import plot_basins as plot_basins
 from dynlab.plots.bifurcation import plot_bifurcation as plot_bifurcation
 from dynlab.plots.box_bounds import plot_box_bounds as plot_box_bounds
@@ -45,6 +44,7 @@ from dynlab.plots.fixed_points import plot_fixed_points as plot_fixed_points
 from dynlab.plots.geometry import plot_geometry as plot_geometry
 from dynlab.plots.gradient import plot_end_to_end as plot_end_to_end
 from dynlab.plots.gradient import plot_gradient as plot_gradient
+from dynlab.plots.lyapunov import plot_attractor as plot_attractor
 from dynlab.plots.lyapunov import plot_lyapunov as plot_lyapunov
 from dynlab.plots.lyapunov_function import plot_lyapunov_function as plot_lyapunov_function
 from dynlab.plots.modes import plot_modes as plot_modes
@@ -60,9 +60,9 @@ from dynlab.plots.spectrum import plot_spectral_radius as plot_spectral_radius
 from dynlab.plots.spectrum import plot_spectrum as plot_spectrum
 from dynlab.plots.stability import plot_stability as plot_stability
 from dynlab.plots.stability import plot_step_region as plot_step_region
+from dynlab.plots.stability import plot_theory_bounds as plot_theory_bounds
 from dynlab.plots.stability_disc import plot_stability_disc as plot_stability_disc
 from dynlab.plots.tangent_map import plot_tangent_map as plot_tangent_map
-from dynlab.plots.theory_bounds import plot_theory_bounds as plot_theory_bounds
 from dynlab.systems import Euler as Euler
 from dynlab.systems import Flow as Flow
 from dynlab.systems import Map as Map

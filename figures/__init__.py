@@ -7,7 +7,7 @@ The tables of them are `FIGURES` and `TABLES`.
 # fast is the same figure from less data.
 FIGURES = {
     "antisymmetric-1": "dynlab.figures.antisymmetric_1:figure",
-    "antisymmetric-1h": "dynlab.figures.antisymmetric_1h:figure",
+    "antisymmetric-1h": "dynlab.figures.antisymmetric_1:detail",
     "antisymmetric-2": "dynlab.figures.antisymmetric_2:figure",
     "collapsed-rule": "dynlab.figures.collapsed_rule:figure",
     "copying": "dynlab.figures.copying:figure",

@@ -1,8 +1,8 @@
 """Tables of published accuracies: each row is a preset, and its measurement is what the queue's trainings of it gave.
 
 What a row reports stands with its preset (`dynlab.training.PRESETS`), the sizes and times beside it in
-``published.toml``. A row that no finished training measures is "not run", or "not complete" where one has begun; with
-``core_hours`` in that file it says what it would take here.
+``published.toml``. A row that no finished training measures is "not run"; with ``core_hours`` in that file it says what
+it would take here.
 """
 
 import fnmatch
@@ -104,7 +104,7 @@ def _cells(one: xr.Dataset, columns: list[str]) -> list[str]:
         PRESETS[preset].reported,
         *with_deviations(one),
         seeds,
-        "; ".join(filter(None, [complete, str(one["incomplete"].values)])),
+        complete,
         *(beside[column] for column in columns),
         *here,
         f"{meaning}{would}",
@@ -139,11 +139,6 @@ def _script(name: str) -> TableScript:
     return table_script(name)(lambda: _table(name))
 
 
-antisymmetric_1 = _script("antisymmetric-1")
-antisymmetric_2 = _script("antisymmetric-2")
-asrnn_mnist = _script("asrnn-mnist")
-asrnn_ptb = _script("asrnn-ptb")
-ernn_3 = _script("ernn-3")
-ernn_4 = _script("ernn-4")
-ernn_5 = _script("ernn-5")
-ernn_6 = _script("ernn-6")
+antisymmetric_1, antisymmetric_2 = map(_script, ("antisymmetric-1", "antisymmetric-2"))
+asrnn_mnist, asrnn_ptb = map(_script, ("asrnn-mnist", "asrnn-ptb"))
+ernn_3, ernn_4, ernn_5, ernn_6 = map(_script, ("ernn-3", "ernn-4", "ernn-5", "ernn-6"))

@@ -1,9 +1,10 @@
-"""Figure 1 of the AntisymmetricRNN paper: eight planar systems, from a random matrix to one with diffusion."""
+"""Figure 1 of the AntisymmetricRNN paper: eight planar systems, and its panel (h) with the eigenvalues beside."""
 
-from dynlab.diagnostics.phase_plane.panels import phase_panels
+from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
+from dynlab.plots.phase_plane import plot_phase_plane
 
 from .portraits import draw_portraits, matrix_in_words, size_of
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Results, script, whole
 
 PANELS = {
     "a": "W random (seed 12)",
@@ -32,3 +33,11 @@ def figure(results: Results) -> Drawn:
     """Draw the eight panels, and the matrices beside them."""
     beside = MATRICES.format(**{name: matrix_in_words(name) for name in ("plus", "minus", "zero", "diff")})
     return draw_portraits(results["panels"], PANELS, beside)
+
+
+def compute_detail(fast: bool) -> Results:
+    """Return the portrait of W_diff as a flow and as Euler's map at the paper's step; there is nothing to leave out."""
+    return {"portrait": planar_portrait("diff", "feedback")}
+
+
+detail = script("antisymmetric-1h", compute=compute_detail)(whole(plot_phase_plane, "portrait"))

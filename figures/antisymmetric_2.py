@@ -53,19 +53,13 @@ def compute(fast: bool) -> Results:
             system = _start("antisymmetric", state_size=units, step_size=step_size, gamma=gamma)
             found[f"ε = {step_size:g}, γ = {gamma:g}"] = _along(system, noise)
     settings = {"units": units, "steps": steps, "inputs": INPUTS, "sigma_w": 1.0, "seed": SEED}
-    return {"eigenvalues": _together(found, settings)} | trained(fast)
-
-
-def trained(fast: bool) -> dict[str, xr.Dataset]:
-    """Return the same of the zoo's trained networks, each along a test sequence of its task."""
-    names = [entry["name"] for entry in zoo.entries() if entry["task"] == TASK]
-    found = {}
-    for name in (*BESIDE, *names):
+    results = {"eigenvalues": _together(found, settings)}
+    for name in (*BESIDE, *(entry["name"] for entry in zoo.entries() if entry["task"] == TASK)):
         system = zoo.load(name)
         inputs = driving_inputs(None, system, samples=1, shipped=True)
         shown = inputs.inputs[:, : FEW if fast else None]
-        found[name] = _together({name: _along(system, shown)}, {"inputs": inputs.description})
-    return found
+        results[name] = _together({name: _along(system, shown)}, {"inputs": inputs.description})
+    return results
 
 
 def _together(found: Mapping[str, xr.Dataset], settings: Mapping[str, Any]) -> xr.Dataset:

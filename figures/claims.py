@@ -90,8 +90,10 @@ def measure(chosen: Sequence[Mapping[str, Any]]) -> Results:
     }
 
 
-def _call(place: str) -> Any:
-    return pkgutil.resolve_name(f"{__package__}.measures_of_{place}")()
+def _call(said: str) -> Any:
+    """Call a function of a ``measures_of_`` file, such as ``tables:rows`` with the words behind it."""
+    place, *given = said.split()
+    return pkgutil.resolve_name(f"{__package__}.measures_of_{place}")(*given)
 
 
 def verdict(rules: Sequence[Sequence[str]], numbers: Numbers) -> str:

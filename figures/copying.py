@@ -6,7 +6,6 @@ learned too, are kept with the settings that name their runs.
 
 import itertools
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -126,14 +125,12 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
 
 def _dataset(found: list[LossCurve]) -> xr.Dataset:
     """The curves' ends in one Dataset, by delay and network."""
-    shape = len(DELAYS), len(NAMES)
-    values: Mapping[str, Real] = {name: np.full(shape, np.nan) for name in ("best", "last")}
+    ends = np.full((2, len(DELAYS), len(NAMES)), np.nan)
     for one in found:
-        where = DELAYS.index(one.delay), list(NAMES.values()).index(one.name)
-        values["best"][where], values["last"][where] = one.losses.min(), one.losses[-1]
-    both = ("delay", schema.NETWORK)
+        ends[:, DELAYS.index(one.delay), list(NAMES.values()).index(one.name)] = one.losses.min(), one.losses[-1]
+    both, names = ("delay", schema.NETWORK), ("best", "last")
     return schema.dataset(
-        {name: schema.variable(both, array, f"{name} training loss per step") for name, array in values.items()},
+        {name: schema.variable(both, ends[i], f"{name} training loss per step") for i, name in enumerate(names)},
         system="several",
         settings={"task": "copying", "symbols": SYMBOLS},
         verdict=measured(found),

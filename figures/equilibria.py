@@ -8,6 +8,7 @@ from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.systems.planar import Panel
 from dynlab.words import capital
 
+from .data_sets import RIGHT, WRONG
 from .portraits import draw_portraits, matrix_in_words, size_of
 from .scripts import Drawn, Results, Table, kept, script, table_script
 
@@ -33,7 +34,7 @@ KINDS = (
     ("Saddle point", "Real with opposite signs", "Saddle point", "saddle", "1,0;0,-1"),
 )
 LETTERED = tuple(zip("abcdef", KINDS, strict=True))
-HOLDS, ONLY_FLOW = "holds", "holds for the flow, Euler's map differs"
+ONLY_FLOW = "holds for the flow, Euler's map differs"
 
 
 def compute(fast: bool) -> Results:
@@ -64,7 +65,8 @@ def _judged(ds: xr.Dataset) -> list[str]:
     rates = ds["flow_eigenvalue"].values[:, 0].real
     # a center is neither attractive nor repulsive: of its Euler map every multiplier should have the modulus 1
     kept_up = np.where((rates == 0).all(axis=-1), False, flow == mapped)
-    return [HOLDS if each else ONLY_FLOW for each in kept_up]
+    wrong = ds["flow_kind"].values[:, 0] != [row[3] for row in KINDS]
+    return list(map(str, np.select([wrong, kept_up], [WRONG, RIGHT], ONLY_FLOW)))
 
 
 @table_script("equilibria", compute)

@@ -14,8 +14,8 @@ from dynlab.systems import frozen
 from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.tasks import driving_inputs
 
-from . import antisymmetric_2, equilibria, speed
-from .ernn_5 import along
+from . import antisymmetric_2, speed
+from .measures_of_ernn import orbits
 from .scripts import kept
 
 DRAWS, UNITS, INPUTS = 20, 128, 96
@@ -139,7 +139,7 @@ def exponential() -> dict[str, float]:
     """Return how far ∂h_T/∂h_0 is from e^{Jt} with J at the start: under real inputs, and where nothing changes."""
     system: Any = zoo.load(TRAINED)
     inputs = driving_inputs(None, system, samples=1, shipped=True).inputs
-    driven = along(system, inputs)
+    driven = orbits(system, inputs)
     J = jacobian(frozen(system), driven.states[:, :-1], driven.inputs).dense()[0].detach()
     start = (J[0] - torch.eye(len(J[0]))) / system.step_size
     power = torch.linalg.matrix_exp(driven.steps * system.step_size * start)
@@ -167,12 +167,3 @@ def speeds() -> dict[str, Any]:
         times = speed.ratios(ds, *pair)
         found |= {f"{name}_least": float(times.min()), f"{name}_most": float(times.max()), name: speed.said(times)}
     return found
-
-
-def kinds() -> dict[str, Any]:
-    """Return of how many kinds of equilibrium the flow is not as the table says."""
-    ds = equilibria.table()
-    return {
-        "wrong": sum(row[-1] not in (equilibria.HOLDS, equilibria.ONLY_FLOW) for row in ds.rows),
-        "said": ds.measured,
-    }

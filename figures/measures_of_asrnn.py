@@ -17,7 +17,7 @@ from dynlab.trajectories.driven import chosen_steps
 from dynlab.words import capital
 
 from . import collapsed_rule, copying, copying_modes, movie
-from .ernn_5 import along
+from .measures_of_ernn import orbits
 from .scripts import kept
 from .tutorial import GRADIENT, RULE
 
@@ -80,7 +80,7 @@ def expressivity() -> dict[str, float]:
 def norm() -> dict[str, float]:
     """Return how large the norms of a trained asRNN's Jacobians are along test sequences of MNIST, and their bound."""
     cell: Any = frozen(zoo.load(TRAINED[0]))
-    driven = along(cell, driving_inputs("task:smnist", cell, samples=SAMPLES).inputs)
+    driven = orbits(cell, driving_inputs("task:smnist", cell, samples=SAMPLES).inputs)
     times = chosen_steps(driven.steps, TIMES)[1:] - 1
     J = jacobian(cell, driven.states[:, times], driven.inputs[:, times]).dense().detach().numpy()
     norms, D_f = singular_values(J)[..., 0], cell.saturation().detach()

@@ -12,9 +12,8 @@ The sources' figures, redrawn by `dynlab figure all`. Under each: what the sourc
 TABLES_HEAD = """# Tables
 
 The sources' tables beside what dynlab measured, written by `dynlab table all -o docs/tables.md --overwrite`. A number
-that no finished training measures is "not run", or "not complete" where one has begun. Its iterations then stand as "N
-of M", and so do those of other seeds that are not complete. [What holds and what does not](audit.md) judges the
-sources' claims, and the [glossary](glossary.md) explains terms.
+that no finished training measures is "not run". [What holds and what does not](audit.md) judges the sources' claims,
+and the [glossary](glossary.md) explains terms.
 """
 AUDIT = """# What holds and what does not
 

@@ -30,9 +30,9 @@ EXPLAINED = "explained by choosing on test"
 MORE = "below what choosing on test gives"
 NEITHER = "not reached either way"
 OTHER_SIZE = "another size than the source's"
-DIVERGED, NOT_COMPLETE, NOT_RUN = "diverged", "not complete", "not run"
+DIVERGED, NOT_RUN = "diverged", "not run"
 ONE_SEED = ", one seed"
-WORDS = (REACHED, AT_THE_END, EXPLAINED, MORE, NEITHER, OTHER_SIZE, DIVERGED, NOT_COMPLETE, NOT_RUN)
+WORDS = (REACHED, AT_THE_END, EXPLAINED, MORE, NEITHER, OTHER_SIZE, DIVERGED, NOT_RUN)
 HOUR = 3600.0  # seconds
 SIZE, BYTES = 0.25, 4  # a network whose numbers, of four bytes, are off the source's by more is another one
 
@@ -73,7 +73,7 @@ def measured(recorded: xr.Dataset, rows: Mapping[str, Row], verdict: Any) -> xr.
     -------
     Dataset
         ``score`` and ``score_std`` (network, selection) in percent or as perplexities, ``published``, ``seeds``,
-        ``queued``, ``diverged``, ``iterations``, ``cell_parameters``, ``hours``, ``incomplete`` and ``meaning``
+        ``queued``, ``diverged``, ``iterations``, ``cell_parameters``, ``hours`` and ``meaning``
         (network).
     """
     words = {
@@ -86,7 +86,6 @@ def measured(recorded: xr.Dataset, rows: Mapping[str, Row], verdict: Any) -> xr.
         "iterations": "iterations of each training",
         "cell_parameters": "learned numbers of the cell",
         "hours": "median hours of a training on each device",
-        "incomplete": "iterations of each training that is not complete",
         "meaning": "what the published number is",
     }
     columns = [_measured(recorded, row) for row in rows.values()]
@@ -109,8 +108,6 @@ def measured(recorded: xr.Dataset, rows: Mapping[str, Row], verdict: Any) -> xr.
 
 
 def _measured(recorded: xr.Dataset, row: Row) -> dict[str, Any]:
-    begun = schema.settings(recorded).get("unfinished", {})
-    incomplete = [begun[name] for name in row.trainings if name in begun]
     done = set(recorded[schema.TRAINING].values)
     finished = [name for name in row.trainings if {name, _choosing(name)} <= done]
     scores = np.array([_scores(recorded, name, row.score) for name in finished]).reshape(-1, len(SELECTIONS))
@@ -121,7 +118,7 @@ def _measured(recorded: xr.Dataset, row: Row) -> dict[str, Any]:
     spread = ended.std(axis=0, ddof=1) if several else unknown
     numbers = int(runs["cell_parameters"].max()) if len(ended) else 0
     if not finished:
-        said = NOT_COMPLETE if any(one["epochs"] for one in incomplete) else NOT_RUN
+        said = NOT_RUN
     elif not len(ended):
         said = DIVERGED
     elif abs(numbers / row.size - 1) > SIZE:
@@ -139,7 +136,6 @@ def _measured(recorded: xr.Dataset, row: Row) -> dict[str, Any]:
         "iterations": int(runs["iterations"].max()) if len(ended) else 0,
         "cell_parameters": numbers,
         "hours": _hours(runs),
-        "incomplete": "; ".join(_of_iterations(one) for one in incomplete),
         "meaning": said,
     }
 
@@ -165,12 +161,6 @@ def _scores(recorded: xr.Dataset, name: str, score: Score) -> list[float]:
     chosen = curves[0][int(choosing["chosen_epoch"]) - 1] if held_out else np.nan
     tail = curves[1][-max(LEAST_EPOCHS, len(curves[1]) // TENTH) :]
     return [chosen, curves[1][-1], float(np.median(tail)), score.sign * (score.sign * curves[1]).max()]
-
-
-def _of_iterations(so_far: Mapping[str, int]) -> str:
-    """Return how many iterations of how many a training has behind it; epochs where no batches of one were counted."""
-    each = so_far.get("batches") or 1
-    return f"{so_far['epochs'] * each:,} of {so_far['of'] * each:,}{'' if so_far.get('batches') else ' epochs'}"
 
 
 def meaning(published: float, mean: Real, error: Real, sign: int = 1) -> str:
@@ -203,7 +193,7 @@ def with_deviations(one: xr.Dataset) -> list[str]:
 def outcomes(ds: xr.Dataset) -> dict[str, int]:
     """Return how many rows were run and reached, and how many are open: not run, lost, of one seed or another size."""
     words = ds["meaning"].values.tolist()
-    run = [word for word in words if word not in (NOT_RUN, NOT_COMPLETE)]
+    run = [word for word in words if word != NOT_RUN]
     unsure = [word for word in run if word in (DIVERGED, OTHER_SIZE) or word.endswith(ONE_SEED)]
     return {
         "rows": len(words),

@@ -126,18 +126,15 @@ class Script:
         UserError
             For `recompute` where nothing is computed: recorded trainings are drawn.
         """
-        import matplotlib.pyplot as plt
-
         from dynlab.plots import layout, style
 
         if recompute:
             _keep_anew(self.name, self.compute)
         results = self.compute(True) if fast and self.compute else kept(self.name)
         said = told("sources.toml")["figures"][self.name]
-        with style.style(self.size) as size, plt.rc_context({"figure.figsize": size}):
+        with style.style(self.size):
             drawn = self.draw(results)
-            if not drawn.figure.texts:
-                layout.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
+            layout.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
         return Made(said["title"], said["claim"], drawn.measured, drawn.figure, results, drawn.animation)
 
 

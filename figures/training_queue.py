@@ -137,22 +137,16 @@ def carry_out(name: str, folder: Path) -> None:
 
 
 def results(folder: Path) -> xr.Dataset:
-    """Return the kept record with the trainings that are finished below `folder`, and how far the others are."""
+    """Return the kept record with the trainings that are finished below `folder`."""
     record = trainings()
-    unfinished = schema.settings(record)["unfinished"]
     for name, queued in queue().items():
         where = folder / name
         if (where / FINISHED).exists() and name not in record[schema.TRAINING].values:
             columns = [record, _row(queued, where, record)]
             record = xr.concat(columns, schema.TRAINING, data_vars="minimal", join="outer", combine_attrs="override")
-            unfinished.pop(name, None)
-        elif (rows := _epochs(where)) and len(rows) > unfinished.get(name, {}).get("epochs", 0):
-            batches = _steps(where) // len(rows)
-            unfinished[name] = {"epochs": len(rows), "of": queued.run.settings.epochs, "batches": batches}
     order = [name for name in queue() if name in record[schema.TRAINING].values]
     said = f"{len(order)} of {len(queue())} trainings are finished."
-    settings = json.dumps(schema.settings(record) | {"unfinished": unfinished}, ensure_ascii=False)
-    return record.sel({schema.TRAINING: order}).assign_attrs(settings=settings, verdict=said)
+    return record.sel({schema.TRAINING: order}).assign_attrs(verdict=said)
 
 
 def _row(queued: Queued, where: Path, record: xr.Dataset) -> xr.Dataset:
@@ -201,8 +195,9 @@ def main(asked: str, *given: str) -> None:
         click.echo(" ".join(names()))
     else:
         record = results(Path(given[0]))
-        for name, one in schema.settings(record)["unfinished"].items():
-            click.echo(f"{name}: {one['epochs']} of {one['of']} epochs")
+        for name in names():
+            if rows := _epochs(Path(given[0]) / name):
+                click.echo(f"{name}: {len(rows)} of {queue()[name].run.settings.epochs} epochs")
         click.echo(str(record.attrs["verdict"]))
         if asked == "results":
             for name in COLUMNS:

@@ -24,18 +24,17 @@ LINES: dict[int, dict[str, Any]] = {
     0: {"color": style.VERMILION, "ls": (0, (3.5, 1.8)), "lw": 0.9, "label": "unstable"},
     -1: {"color": style.BLACK, "ls": (0, (1, 1)), "lw": 1.3, "label": "stability undecided"},
 }
-MARKERS = {
-    "fold": "^",
-    "flip": "s",
-    "pitchfork": "*",
-    "transcritical": "X",
-    "Hopf": "o",
-    "Neimark–Sacker": "o",
-    "border collision": "v",
-    "degenerate": "d",
+# By kind, where it differs from a black marker of 6.5 points; flips crowd, and do not hide the branches between.
+MARKERS: dict[str, dict[str, Any]] = {
+    "fold": {"marker": "^"},
+    "flip": {"marker": "s", "mfc": "none", "ms": 3.6},
+    "pitchfork": {"marker": "*", "ms": 9.0},
+    "transcritical": {"marker": "X"},
+    "Hopf": {"marker": "o", "mfc": style.GROUND},
+    "Neimark–Sacker": {"marker": "o", "mfc": style.GROUND},
+    "border collision": {"marker": "v"},
+    "degenerate": {"marker": "d"},
 }
-HOLLOW = {"Hopf": style.GROUND, "Neimark–Sacker": style.GROUND, "flip": "none"}  # what markers are filled with
-SIZES = {"pitchfork": 9.0, "flip": 3.6}  # of markers, in points; flips crowd, and do not hide the branches between
 WORDS = {"flip": "flip (period doubling)"}
 SETTLED: dict[str, Any] = {"marker": ".", "ms": 1.6, "mew": 0, "color": style.BLACK, "alpha": 0.15}
 MOVING: dict[str, Any] = {"marker": "o", "ms": 2.4, "mew": 0.5, "mfc": "none", "mec": style.GREY}
@@ -43,8 +42,8 @@ MOST_NUMBERS = 3  # values of one kind that the legend lists
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    with style.style((8.4, 6.2)) as size:
-        figure, (top, bottom) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=[3, 1.1])
+    with style.style((8.4, 6.2)):
+        figure, (top, bottom) = plt.subplots(2, 1, sharex=True, height_ratios=[3, 1.1])
         plot_bifurcation(ds, ax=top, **artist)
         _draw_leading(ds, bottom, **artist)
         top.set_xlabel("")
@@ -121,14 +120,14 @@ def _draw_branches(ds: xr.Dataset, ax: Axes, values: NDArray[np.float64], **arti
     p, joins = ds["branch_parameter"].values, _stability_to_the_next(ds)
     for value, line in LINES.items():
         first = np.flatnonzero(joins == value)
-        look: dict[str, Any] = line | {"label": None, "zorder": 3, "solid_capstyle": "butt"} | artist
+        look = line | {"label": None, "zorder": 3, "solid_capstyle": "butt"} | artist
         for run in np.split(first, np.flatnonzero(np.diff(first) > 1) + 1):
             rows = np.append(run, run[-1:] + 1)
             ax.plot(p[rows], values[rows], **look)
     numbers = ds["point_bifurcation"].values
     for row in np.flatnonzero(numbers >= 0).tolist():
-        marker = _marker(str(ds["bifurcation_kind"].values[numbers[row]]))
-        ax.plot(np.broadcast_to(p[row], values[row].shape), values[row], zorder=5, **marker)
+        kind = str(ds["bifurcation_kind"].values[numbers[row]])
+        ax.plot(np.broadcast_to(p[row], values[row].shape), values[row], zorder=5, **_marker(kind))
 
 
 def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -165,18 +164,15 @@ def _in_view(ds: xr.Dataset) -> tuple[float, float]:
         if len(visited):
             middle = float(np.nanmedian(visited))
             reach = MOST * float(np.quantile(np.nanmax(np.abs(visited - middle), axis=1), USUAL))
-            seen = np.clip(np.append(seen, visited), middle - reach, middle + reach)
-            seen = np.append(seen, orbit[bifurcates])
-    seen = seen[np.isfinite(seen)]
-    seen = seen if len(seen) else np.append(orbit[np.isfinite(orbit)], [-1.0, 1.0])
-    low, high = float(seen.min()), float(seen.max())
+            seen = np.append(np.clip(np.append(seen, visited), middle - reach, middle + reach), orbit[bifurcates])
+    seen = seen if np.isfinite(seen).any() else np.append(orbit, [-1.0, 1.0])
+    low, high = (float(end(seen[np.isfinite(seen)])) for end in (np.min, np.max))
     room = MARGIN * (high - low) or max(1.0, abs(high)) / 2
     return low - room, high + room
 
 
 def _marker(kind: str) -> dict[str, Any]:
-    look = {"ls": "none", "marker": MARKERS[kind], "ms": SIZES.get(kind, 6.5), "mec": style.BLACK, "mew": 1.0}
-    return look | {"mfc": HOLLOW.get(kind, style.BLACK)}
+    return {"ls": "none", "ms": 6.5, "mec": style.BLACK, "mew": 1.0, "mfc": style.BLACK} | MARKERS[kind]
 
 
 def _legend(ds: xr.Dataset) -> list[Line2D]:

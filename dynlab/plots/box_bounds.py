@@ -49,10 +49,10 @@ def plot_box_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 def _draw_rates(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Real parts and logarithmic norms: of a flow, which decays below 0, or of a step, which has one fixed point."""
     units = ds["abscissa_bound"].attrs["units"]
-    of_step = units == schema.ONE
-    words = "one fixed point at most below 1" if of_step else "decays below 0"
-    _draw_panel(ds, ax, RATE, float(of_step), words, **artist)
-    whose = "the step's" if of_step else f"the flow's ({units})"
+    border, words, whose = 0.0, "decays below 0", f"the flow's ({units})"
+    if units == schema.ONE:
+        border, words, whose = 1.0, "one fixed point at most below 1", "the step's"
+    _draw_panel(ds, ax, RATE, border, words, **artist)
     ax.set(xlabel=f"real part or logarithmic norm, {whose}", title="Logarithmic norm and real part")
 
 
@@ -60,11 +60,9 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, ...], border: float,
     *rows, proved = names
     generator = np.random.default_rng(HEIGHTS)
     for height, (name, colour, marker) in enumerate(zip(rows, (style.BLUE, style.ORANGE), "os", strict=True)):
-        values = ds[name].values
-        heights = height + generator.uniform(-SPREAD, SPREAD, len(values))
         ax.scatter(
-            values,
-            heights,
+            ds[name],
+            height + generator.uniform(-SPREAD, SPREAD, ds[name].size),
             label=ds[name].attrs["long_name"],
             **{"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0, **artist},
         )
@@ -73,12 +71,11 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, ...], border: float,
     bound, (low, high) = float(ds[proved]), ax.dataLim.intervalx
     word = f"proved ≤ {at_most(bound) if np.isfinite(bound) else number(bound)}"
     if bound - high > FAR * (high - low) or np.isinf(bound):  # an arrow, so that the dots keep their room
-        arrow = {"arrowstyle": "->", "color": style.BLUE, "lw": 1.6}
         ax.annotate(
             f"{word}, off the scale",
             (1.0, 0.9),
             (0.9, 0.9),
-            arrowprops=arrow,
+            arrowprops={"arrowstyle": "->", "color": style.BLUE, "lw": 1.6},
             xycoords=ax.transAxes,
             ha="right",
             va="center",
@@ -87,4 +84,3 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, ...], border: float,
     else:
         ax.axvline(bound, color=style.BLUE, lw=1.6, label=word)
     ax.margins(x=0.08)
-    style.legend_below(ax, 4)

@@ -23,7 +23,6 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
 
 @layout.picture(
     needs=("eigenvalue", "run_eigenvalue", "relabelled_distance", "between_runs", "within_runs"),
-    legend=2,
     figure=_figure,
 )
 def plot_compare(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -62,8 +61,7 @@ def plot_compare(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
     """Draw the mean distances of all relabellings, hatched beyond that of the true labels."""
-    distances, own = np.sort(ds["relabelled_distance"].values), float(ds["between_runs"])
-    p = float(ds["p_value"])
+    distances, own, p = np.sort(ds["relabelled_distance"].values), float(ds["between_runs"]), float(ds["p_value"])
     if np.ptp([*distances, own]) <= ALIKE * distances[-1] or distances[-1] < SMALLEST:  # a histogram of rounding
         style.say(
             ax, f"All {len(distances)} exchanges of runs leave\nthe mean distance {number(own, 3)}:\nthe two run alike"
@@ -72,24 +70,17 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
         return
     as_far = round(p * len(distances))
     edges = np.linspace(min(distances[0], own), max(distances[-1], own) * (1 + 1e-9), BINS + 1).tolist()
-    nearer = len(distances) - as_far
-    far: dict[str, Any] = {"color": "none", "ec": style.BLACK, "hatch": "////"}
-    ax.hist(distances[:nearer], edges, lw=0.8, color=style.FAINT, ec=style.GREY, label="runs exchanged")
-    ax.hist(distances[nearer:], edges, lw=0.8, label=f"at least as far: {as_far} of {len(distances)}", **far)
-    names = ["runs not exchanged", *(f"two runs of {name}" for name in ds[schema.NETWORK].values)]
-    lines = zip(
-        names,
-        [own, *ds["within_runs"].values],
-        (style.BLACK, *(colour for _, colour in LOOKS)),
-        ("-", "--", ":"),
-        strict=True,
-    )
-    for name, value, colour, dashes in lines:
-        ax.axvline(value, color=colour, lw=1.6, ls=dashes, label=f"{name}: {number(value, 3)}")
+    nearer, far = np.split(distances, [len(distances) - as_far])
+    words = f"at least as far: {as_far} of {len(distances)}"
+    ax.hist(nearer, edges, lw=0.8, color=style.FAINT, ec=style.GREY, label="runs exchanged")
+    ax.hist(far, edges, lw=0.8, color="none", ec=style.BLACK, hatch="////", label=words)
+    ax.axvline(own, color=style.BLACK, lw=1.6, label=f"runs not exchanged: {number(own, 3)}")
+    for network, (_, colour), dashes in zip(ds[schema.NETWORK].values, LOOKS, ("--", ":"), strict=True):
+        within = float(ds["within_runs"].sel({schema.NETWORK: network}))
+        ax.axvline(within, color=colour, lw=1.6, ls=dashes, label=f"two runs of {network}: {number(within, 3)}")
     ax.set(
         xlabel="mean distance of two runs",
         ylabel="ways to exchange runs",
         title=f"Distance of the networks (p = {number(p, 2)})",
     )
     style.whole(ax.yaxis)
-    style.legend_below(ax, 2)

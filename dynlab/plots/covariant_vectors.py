@@ -66,9 +66,7 @@ def plot_covariant_vectors(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
             mec=style.BLACK,
             mew=0.6,
         )
-    if len(known):
-        style.legend_below(ax, 4)
-    else:
+    if not len(known):
         style.say(ax, "no angle is known")
     ax.set(
         ylim=(-2, 92),
@@ -85,9 +83,8 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     samples, mean = len(rates), ds["exponent"].where(np.isfinite(ds["exponent"])).mean(schema.SAMPLE).values
     index = np.arange(1, len(mean) + 1)
     bar: dict[str, Any] = {"color": style.SKY, "lw": 5, "alpha": 0.6}
-    for mode in np.flatnonzero(counts):
-        low, high = np.nanpercentile(np.where(np.isfinite(rates[:, :, mode]), rates[:, :, mode], np.nan), RANGE)
-        ax.vlines(index[mode], low, high, zorder=2, **bar)
+    low, high = style.quantiles(rates.reshape(-1, len(mean)), [end / 100 for end in RANGE])
+    ax.vlines(index, low, high, zorder=2, **bar)
     half: dict[str, Any] = {"color": style.BLUE, "fillstyle": "left", "markerfacecoloralt": style.GROUND}
     for which, words, look in (
         (counts == samples, f"determined in {counted(samples, 'sample')}", {"color": style.BLUE}),
@@ -107,4 +104,3 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     unknown = int(np.isnan(mean).sum())
     ax.set_title("Exponents and rates" + f"; {unknown} of {len(mean)} −∞ or unknown" * bool(unknown))
     style.whole(ax.xaxis, nbins=10)
-    style.legend_below(ax, 2)

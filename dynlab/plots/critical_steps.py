@@ -19,7 +19,7 @@ SHADES = (style.SHADED, "#FEE0B6", "#FDB863", "#E08214", "#B35806", "#7F3B08")  
 FORMULA = "formula 2γ/((γ² + ω²) c̄)"  # ω: largest Im λ of A − γI; c̄: mean of the slopes at a state
 
 
-@layout.picture("Critical step", (5.4, 4.2), needs=["critical_step", "used_step"], legend=2)
+@layout.picture("Critical step", (5.4, 4.2), needs=["critical_step", "used_step"])
 def plot_critical_steps(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the band of the critical steps over the samples and their median; what the formula with the mean slope says.
 

@@ -27,7 +27,6 @@ APART = 0.25  # of a row's scale: of ends that are nearer than that one has its 
     "Bounds",
     lambda ds: (WIDTH, 1.5 + ROW * ds.sizes[schema.BOUND]),
     needs=("limit", "measured", "error", "margin", "outcome", "lowest", "median", "highest", "only_above"),
-    legend=6,
 )
 def plot_eigenvalue_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the range of all that was measured for each bound, and the number that decides, with its error.

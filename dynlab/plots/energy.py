@@ -25,7 +25,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return layout.panels(ds, [(plot_energy, artist), (_draw_drift, {})], (10.3, 5.2), "Energy")
 
 
-@layout.picture(needs=["exact_energy", "energy", "drift"], legend=3, figure=_figure)
+@layout.picture(needs=["exact_energy", "energy", "drift"], figure=_figure)
 def plot_energy(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw H against time: of the flow and of each integrator, a line a sample.
 
@@ -68,7 +68,6 @@ def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
     _draw_lines(shown, ax, "balance", {"color": style.GREY, "lw": 0.8, "label": "the solver's own error"})
     title = f"Drift at ε = {schema.settings(ds)['step_size']:g} s"
     ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="|H − H of the flow|", title=title)
-    style.legend_below(ax, 3)
 
 
 def _draw_lines(ds: xr.Dataset, ax: Axes, name: str, look: dict[str, Any]) -> None:

@@ -66,11 +66,11 @@ def plot_ernn_convergence(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
             band = style.quantiles(lines, (0.25, 0.5, 0.75))
             ax.fill_between(iteration, band[0], band[2], color=colour, alpha=0.15, linewidth=0)
             lines = band[1:2]
-        what = " (median, middle half)" if len(drawn) > FEW else ""
-        label = f"{counted(len(drawn), 'step')}: {WORDS.get(outcome, outcome)}{what}"
-        look = {"color": colour, "ls": dashes, "lw": 1.8} | artist
+        label = f"{counted(len(drawn), 'step')}: {WORDS.get(outcome, outcome)}"
+        label += " (median, middle half)" * (len(drawn) > FEW)
         for place, values in enumerate(lines):
-            ax.semilogy(iteration, values, label=None if place else label, **look)
+            look = {"color": colour, "ls": dashes, "lw": 1.8, "label": None if place else label}
+            ax.semilogy(iteration, values, **look | artist)
     if np.isin(ends, GOES_THERE).any():
         _draw_prediction(ds, ax, iteration, distance)
     ax.set(

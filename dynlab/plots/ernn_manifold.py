@@ -14,7 +14,7 @@ from dynlab.plots import layout, style
 from dynlab.words import subscript
 
 SAMPLE = 0  # the sequence that is drawn
-SIZE, ALONE = (11.0, 6.6), (11.0, 4.6)  # inches, of several networks and of one
+SIZE = (11.0, 6.6)  # inches
 MARGIN, MOST = 0.05, 0.9  # around what is seen, and the quantile of the equilibria, which may lie far away
 ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within this distance
 SMALLEST, ROUNDING = 1e-17, 2.0**-52  # what has no place on a logarithmic axis; of a state of size 1
@@ -49,14 +49,12 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         return _draw_network(ds, names[0], ax, artist)
     ernns = list(_colours(ds))
     order = [name for name in names if name not in ernns] + ernns
-    with style.style(SIZE if len(order) > 1 else ALONE) as size:
-        figure = plt.figure(figsize=size)
-        grid = figure.add_gridspec(2, len(order), height_ratios=(1.6, 1.0)) if len(order) > 1 else None
-        places = figure.add_gridspec(1, 2) if grid is None else grid[0, :].subgridspec(1, len(order))
-        drawn = {
-            name: _draw_network(ds, name, figure.add_subplot(places[0, i]), artist) for i, name in enumerate(order)
-        }
-        _draw_distance(ds, figure.add_subplot(places[0, 1] if grid is None else grid[1, :]))
+    with style.style(SIZE):
+        figure = plt.figure()
+        grid = figure.add_gridspec(2, 1, height_ratios=(1.6, 1.0))
+        places = grid[0].subgridspec(1, len(order))
+        drawn = {name: _draw_network(ds, name, figure.add_subplot(places[i]), artist) for i, name in enumerate(order)}
+        _draw_distance(ds, figure.add_subplot(grid[1]))
         layout.finish(ds, figure, "Equilibrium manifold", style.entries(*drawn.values()))
     return drawn[names[0]]
 

@@ -12,9 +12,7 @@ from dynlab.words import share
 BINS = 80
 
 
-@layout.picture(
-    "Spectrum of the inner flow", (5.6, 3.6), needs=["inner_eigenvalue", "inner_eigenvalue_error"], legend=3
-)
+@layout.picture("Spectrum of the inner flow", (5.6, 3.6), needs=["inner_eigenvalue", "inner_eigenvalue_error"])
 def plot_ernn_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw how often each real part occurs, those that an equilibrium must not have in another colour.
 

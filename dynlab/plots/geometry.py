@@ -26,8 +26,8 @@ STABLE, UNDECIDED, OTHER = "stable", "stability undecided", "slow, or not isolat
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     spatial = ds.sizes[schema.AXIS] >= 3
     widths = [1, 1, 0.55] if spatial else [1, 0.55]
-    with style.style((sum(widths) * PANEL[0], PANEL[1])) as size:
-        figure = plt.figure(figsize=size)
+    with style.style((sum(widths) * PANEL[0], PANEL[1])):
+        figure = plt.figure()
         grid = figure.add_gridspec(1, len(widths), width_ratios=widths)
         ax, shares = figure.add_subplot(grid[0]), figure.add_subplot(grid[-1])
         _draw(ds, ax, **artist)
@@ -49,7 +49,6 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         "stable",
         "status",
     ),
-    legend=2,
     figure=_figure,
 )
 def plot_geometry(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:

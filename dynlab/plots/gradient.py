@@ -23,7 +23,7 @@ ROOM, DEEP = 1.25, 2.0  # times that the axis ends below what it must show, and 
 BANDS = ((0.0, 1.0, f"{style.BLUE}2A", "all"), (0.25, 0.75, f"{style.BLUE}66", "middle half"))  # of many values
 
 
-@layout.picture("Gradient", SIZE, needs=["log_norm"], legend=3)
+@layout.picture("Gradient", SIZE, needs=["log_norm"])
 def plot_gradient(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the natural logarithm of ‖∂h_T/∂h_t‖₂ over t, and of ‖∂L/∂h_t‖₂ where there is a loss.
 
@@ -66,7 +66,7 @@ def _mark_zeros(values: xr.DataArray, ax: Axes) -> None:
     samples = int(gone.any(axis=1).sum())
     if not samples:
         return
-    some = gone.any(axis=0)
+    some, words = gone.any(axis=0), f"0: {counted(samples, 'sample')} of {len(gone)}"
     ax.plot(
         values[schema.TIME].values[some],
         np.zeros(some.sum()),
@@ -74,16 +74,15 @@ def _mark_zeros(values: xr.DataArray, ax: Axes) -> None:
         ms=4,
         zorder=6,
         color=style.VERMILION,
+        label=f"exactly {words}",
         transform=ax.get_xaxis_transform(),
         clip_on=False,
     )
-    words = f"0: {counted(samples, 'sample')} of {len(gone)}"
-    ax.plot([], [], "v", ms=5, color=style.VERMILION, label=f"exactly {words}")
     first = float(values[schema.TIME].values[some][0])
     ax.annotate(words, (first, 0), (4, 6), ax.get_xaxis_transform(), "offset points", color=style.VERMILION)
 
 
-@layout.picture("End-to-end Jacobian", SIZE, needs=["log_singular_value", "log_mean_modulus", "resolved"], legend=3)
+@layout.picture("End-to-end Jacobian", SIZE, needs=["log_singular_value", "log_mean_modulus", "resolved"])
 def plot_end_to_end(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the logarithms of the singular values of ∂h_t/∂h_0 over t, and of the eigenvalues' mean modulus.
 

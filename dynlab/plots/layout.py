@@ -36,14 +36,14 @@ def picture(
     size: tuple[float, float] | Callable[[xr.Dataset], tuple[float, float]] = style.SIZE,
     *,
     needs: Sequence[str],
-    legend: int = 0,
+    legend: bool = True,
     figure: Callable[..., Axes] | None = None,
 ) -> Callable[[Callable[..., None]], Picture]:
     """Make a public plot of a function ``draw(ds, ax, **artist)``, which gets axes always.
 
     The Dataset must have the variables that it `needs`. Without axes the plot makes a figure of this title and this
     size in inches, either of which may be a function of the Dataset, or the one that `figure` gives for the Dataset and
-    the options; `legend` are the columns of a legend below the axes.
+    the options; what has a label gets into a `legend` below the axes.
     """
 
     def decorate(draw: Callable[..., None]) -> Picture:
@@ -56,7 +56,7 @@ def picture(
                 return figure(ds, **artist) if figure else panels(ds, [(plot, artist)], inches, words)
             draw(ds, ax, **artist)
             if legend:
-                style.legend_below(ax, legend)
+                style.legend_where_needed(ax)
             return ax
 
         takes = inspect.signature(draw).parameters
@@ -83,14 +83,16 @@ def panels(
     whole in inches, without the caption; `title` says what is shown, and of which system it is comes after it.
     """
     columns = 1 if below else min(len(drawn), MOST_BESIDE)
-    with style.style(size) as whole:
-        figure = plt.figure(figsize=whole)
+    with style.style(size):
+        figure = plt.figure()
         places = [divmod(place, columns) for place in range(len(drawn))]
         if alone and places[-1][1]:
             places[-1] = places[-1][0] + 1, 0
         grid = figure.add_gridspec(places[-1][0] + 1, columns)
         for (row, column), (_, after), (draw, options) in zip(places, [*places[1:], (0, 0)], drawn, strict=True):
-            draw(ds, ax=figure.add_subplot(grid[row, column : after or columns]), **options)  # what is left of its row
+            ax = figure.add_subplot(grid[row, column : after or columns])  # what is left of its row
+            draw(ds, ax=ax, **options)
+            style.legend_where_needed(ax)
         finish(ds, figure, title)
     return figure.axes[0]
 

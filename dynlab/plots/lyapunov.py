@@ -1,4 +1,4 @@
-"""Lyapunov exponents with their errors, and how they settled over time."""
+"""Lyapunov exponents with their errors, how they settled over time, and the attractor that they are of."""
 
 from typing import Any
 
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.numerics.statistics import WRONG
 from dynlab.plots import layout, style
-from dynlab.plots.attractor import plot_attractor
-from dynlab.words import percent
+from dynlab.words import percent, subscript
 
 SIZE = (9.8, 4.4)  # inches
 FOLLOWED = 4  # running estimates are drawn of so many exponents at most
@@ -20,6 +19,8 @@ BESIDE, MANY = 0.25, 40  # from an error bar to the samples' dots, and so many b
 # Where the first exponents take less than this part of the axis, and a gap below them more, the axis is logarithmic
 # beyond the first ones.
 SQUEEZED, GAP = 0.15, 0.6
+COBWEB = 40  # the last steps of an orbit, which are drawn as stairs
+FEW = 100  # states, which are drawn larger
 STRIP = 0.03  # of the axes' height: the place of marks for exponents that are −∞ or not known
 
 Numbers = NDArray[np.float64]
@@ -32,7 +33,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
 
 
 @layout.picture(
-    needs=("mean_exponent", "mean_exponent_error", "running_exponent"), legend=2, figure=_figure
+    needs=("mean_exponent", "mean_exponent_error", "running_exponent"), figure=_figure
 )  # no marker beside the data
 def plot_lyapunov(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the exponents by their index, with error bars.
@@ -60,10 +61,9 @@ def plot_lyapunov(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     last = min(int(max(np.flatnonzero(np.isfinite(values).any(axis=0)), default=0)) + 2, len(mean))
     label = "exponent and its error" if len(values) == 1 else f"mean, {percent(1 - WRONG, 1)} interval"
     if len(values) > 1:
-        each = np.where(np.isfinite(values), values, np.nan).T
         ax.plot(
             index + BESIDE,
-            each,
+            np.where(np.isfinite(values), values, np.nan).T,
             label=[f"each of {len(values)} samples"] + [None] * (len(values) - 1),
             ls="none",
             marker=".",
@@ -132,7 +132,48 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
     if followed:
         drawn = running[:, :, followed]
         _set_scale(ax, drawn.min(axis=(0, 1)), drawn.max(axis=(0, 1)))
-        style.legend_below(ax, FOLLOWED + 1)
     else:
         style.say(ax, "none is known")
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=style.label(ds["running_exponent"]), title="Running estimates")
+
+
+@layout.picture("Attractor", (5.4, 4.6), needs=["visited"])
+def plot_attractor(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
+    """Draw the states that an orbit visits: of two on their plane, of three by the first and the last.
+
+    Of one state each is drawn over the one before it, with the diagonal and the last steps as stairs between the two.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Result of `dynlab.lyapunov`, of a system with one to three states that nothing drives.
+    ax : Axes, optional
+    **artist
+        For the states.
+    """
+    visited = ds["visited"].values
+    is_flow = ds[schema.TIME].attrs["units"] == schema.SECOND
+    dots: dict[str, Any] = {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
+    look = {"color": style.BLUE, "rasterized": len(visited) >= FEW, **({"lw": 0.6} if is_flow else dots)}
+    if visited.shape[1] == 1 and not is_flow:
+        _draw_cobweb(visited[:, 0], ax, look | artist)
+        return
+    last = visited.shape[1] - 1
+    ax.plot(visited[:, 0] if last else np.arange(len(visited)), visited[:, last], **look | artist)
+    ax.set(
+        xlabel="state h₁" if last else "place along the orbit",
+        ylabel=f"state h{subscript(last + 1)}",
+        title="States that the orbit visits",
+    )
+
+
+def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) -> None:
+    """Up or down to the next state, then across to the diagonal, where it is the state before."""
+    stairs = np.repeat(states[-COBWEB - 1 :], 2)
+    ax.plot(
+        stairs[:-1], stairs[1:], color=style.GREY, lw=0.6, zorder=1, label=f"last {min(COBWEB, len(states) - 1)} steps"
+    )
+    ends = [float(np.nanmin(states)), float(np.nanmax(states))]
+    ax.plot(ends, ends, color=style.BLACK, lw=0.9, ls="--", zorder=2, label="the same state again")
+    ax.plot(states[:-1], states[1:], zorder=3, label="one step", **look | {"ms": 4})
+    ax.set(xlabel="state $h_t$", ylabel="next state $h_{t+1}$", title="Cobweb of the map")

@@ -73,7 +73,6 @@ def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ylabel="second slowest direction",
         title=f"Fixed point {place}: V = |T (h − h*)|²",
     )
-    style.legend_below(ax, 2)
 
 
 def _draw_circle(ax: Axes, radius: float, look: dict[str, Any]) -> None:
@@ -93,7 +92,8 @@ def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> None:
         unit_circle.draw_circle(ax)
     style.cross(ax)
     size, border = ("Re λ", "0") if of_flow else ("|μ|", "1")
-    excess = values.real / (largest or 1.0) if of_flow else np.abs(values) - 1
+    sizes = values.real if of_flow else np.abs(values)
+    excess = (sizes - (not of_flow)) / (of_flow * largest or 1.0)
     for chosen, marker, colour, words in (
         (excess < -ROUNDING, "o", style.STABLE, f"{size} < {border}: decays"),
         (np.abs(excess) <= ROUNDING, "s", style.UNDECIDED, f"{size} = {border} but for rounding"),
@@ -112,12 +112,9 @@ def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> None:
                 color=colour,
                 edgecolors=style.BLACK,
             )
-    half = 1.15 * max(largest, np.finfo(float).tiny if of_flow else 1.0)
-    symbol = "λ (1/s)" if of_flow else "μ"
+    half, symbol = 1.15 * max(largest, np.finfo(float).tiny if of_flow else 1.0), "λ (1/s)" if of_flow else "μ"
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel=f"Re {symbol}", ylabel=f"Im {symbol}")
-    most = float((values.real if of_flow else np.abs(values)).max(initial=-np.inf))
-    ax.set_title(f"Largest {size}: {number(most, 5)}")
-    style.legend_below(ax, 2)
+    ax.set_title(f"Largest {size}: {number(float(sizes.max(initial=-np.inf)), 5)}")
 
 
 def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
@@ -139,4 +136,3 @@ def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
         ylabel=f"−({style.label(ds['ratio'])}) at least",
         title="How fast V falls, by fixed point",
     )
-    style.legend_below(ax, 2)

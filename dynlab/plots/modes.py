@@ -32,8 +32,8 @@ def _figure(ds: xr.Dataset, fixed_point: int | None = None, **artist: Any) -> Ax
     points = [point for point in _points(ds, fixed_point) if point < ds.sizes[schema.FIXED_POINT]]
     rows = {point: _rows(ds, point, MOST_ROWS // len(points)) for point in points}
     height = max(HEIGHT, FRAME + ROW * sum(map(len, rows.values())))
-    with style.style((sum(widths) + 2.0 * bool(tables), height)) as size:
-        figure = plt.figure(figsize=size)
+    with style.style((sum(widths) + 2.0 * bool(tables), height)):
+        figure = plt.figure()
         grid = figure.add_gridspec(max(1, len(rows)), len(widths), width_ratios=widths)
         first = plot_modes(ds, ax=figure.add_subplot(grid[:, 0]), fixed_point=fixed_point, **artist)
         for column, name in enumerate(tables, 1):
@@ -99,12 +99,11 @@ def plot_modes(ds: xr.Dataset, ax: Axes, *, fixed_point: int | None = None, **ar
                 alpha=0.7,
                 linewidths=0,
             )
-    unit = ds["time_constant"].attrs["units"]
-    both = "time constant τ, or doubling time" if (fate == "grows").any() else "time constant τ"
+    both = "time constant τ" + ", or doubling time" * bool((fate == "grows").any())
     ax.set(
         yscale="log",
         xlabel=f"frequency ({ds['frequency'].attrs['units']})",
-        ylabel=f"{both} ({unit})",
+        ylabel=f"{both} ({ds['time_constant'].attrs['units']})",
         title="How long modes last",
     )
     ax.locator_params(axis="x", nbins=5)
@@ -112,9 +111,7 @@ def plot_modes(ds: xr.Dataset, ax: Axes, *, fixed_point: int | None = None, **ar
     if np.isposinf(lasts).any():
         ax.axhline(top, color=style.GREY, lw=0.8, ls=":", zorder=1)
         ax.text(0.995, top, "∞", transform=ax.get_yaxis_transform(), ha="right", va="bottom", color=style.GREY)
-    if len(fate):
-        style.legend_below(ax, 2)
-    else:
+    if not len(fate):
         style.say(ax, "no fixed point found")
 
 

@@ -50,8 +50,8 @@ def phase_frames(
     named = legend_entries([plot_phase_plane(ds, ax=Figure().add_subplot()) for ds in ends])
     named |= {text: handle for text, handle in style.entries(*discs).items() if text not in SIDES.values()}
     for ds, value in through(zip(portraits, values, strict=True), len(values)):
-        with style.style(WIDE) as size:
-            figure = plt.figure(figsize=size, layout="none")
+        with style.style(WIDE):
+            figure = plt.figure(layout="none")
             portrait = plot_phase_plane(ds, ax=figure.add_axes(LEFT))
             portrait.set(xlim=ds[schema.X].values[[0, -1]], ylim=ds[schema.Y].values[[0, -1]], aspect="equal")
             time_bar(ds, figure, cax=figure.add_axes(TIME_BAR), orientation="horizontal")
@@ -134,8 +134,8 @@ def _chosen(count: int, most: int) -> list[int]:
 
 
 def _frame(draw: Callable[[Axes], Any], title: str, size: tuple[float, float], place: Place) -> Figure:
-    with style.style(size) as whole:
-        figure = plt.figure(figsize=whole, layout="none")
+    with style.style(size):
+        figure = plt.figure(layout="none")
         draw(figure.add_axes(place))
         _title(figure, title)
     return figure

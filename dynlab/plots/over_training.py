@@ -99,7 +99,7 @@ def _draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: s
     kinds, settings = ds["bifurcation_kind"].values, schema.settings(ds)
     found = sorted(set(kinds.ravel()) - {"not there"})
     for number, kind in enumerate(found):
-        look = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS.get(kind, "o")} | artist
+        look = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS[kind]["marker"]} | artist
         _scatter(ds, ax, ds["bifurcation_parameter"].values, kinds == kind, label, WORDS.get(kind, kind), **look)
     if not found:
         ax.plot([], [], ls="none", label="no bifurcation was found")
@@ -115,8 +115,7 @@ def _scatter(
     if chosen.any():
         across = np.broadcast_to(ds[schema.TRAINING_STEP].values[:, None], values.shape)
         name = ": ".join(filter(None, [label, word]))
-        options: dict[str, Any] = {"ms": 5, "ls": "none", "alpha": 0.85} | look
-        ax.plot(across[chosen], values[chosen], label=name, **options)
+        ax.plot(across[chosen], values[chosen], label=name, **{"ms": 5, "ls": "none", "alpha": 0.85, **look})
 
 
 RANGE, HALF = 0.15, 0.35  # opacity
@@ -193,12 +192,10 @@ def _draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **a
         parts = {f"component {number + 1}": shares[:, [number]] for number in range(min(MOST, shares.shape[1]))}
         parts["all others"] = shares[:, MOST:].sum(axis=1, keepdims=True)
     others = cycle(OTHERS)
-    stack = [(name, values, KNOWN.get(name) or next(others)) for name, values in parts.items()]
-    for curve in rest:
-        name, colour = REST[curve["variable"]]
-        stack.append((name, ds[curve["variable"]].values[:, None], colour))
+    stack = [(name, KNOWN.get(name) or next(others), values) for name, values in parts.items()]
+    stack += [(*REST[each], ds[each].values[:, None]) for each in (curve["variable"] for curve in rest)]
     below = np.zeros(len(steps))
-    for name, values, colour in stack:
+    for name, colour, values in stack:
         for number, one in enumerate(values.T[values.any(axis=0)]):
             shown = None if number else ": ".join(filter(None, [label, name]))
             ax.fill_between(

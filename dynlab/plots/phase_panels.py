@@ -44,9 +44,9 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     letters = ds["panel"].values.tolist()
     columns = min(COLUMNS, -(-len(letters) // 2))
     rows = -(-len(letters) // columns)
-    with style.style(SIZE) as size:
+    with style.style(SIZE):
         if ax is None:
-            figure = plt.figure(figsize=size)
+            figure = plt.figure()
             grid: GridSpecBase = figure.add_gridspec(rows, columns)
         else:
             figure = cast(Figure, ax.get_figure(root=True))

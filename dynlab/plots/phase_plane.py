@@ -22,8 +22,8 @@ LEAST_AREA = 1e-6  # a smaller factor has the shade of this one
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     """The portrait on the left; on the right the disc, a close-up where it needs one, and the divergence."""
     near: list[dict[str, Any]] = [{}, {"close_up": True}] if needs_close_up(ds) else [{}]
-    with style.style((SIZE[0], SIZE[1] * (len(near) + 3) / 4)) as size:
-        figure = plt.figure(figsize=size)
+    with style.style((SIZE[0], SIZE[1] * (len(near) + 3) / 4)):
+        figure = plt.figure()
         grid = figure.add_gridspec(len(near) + 1, 2, width_ratios=WIDTHS)
         portrait = figure.add_subplot(grid[:, 0])
         plot_phase_plane(ds, ax=portrait, **artist)
@@ -34,7 +34,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return portrait
 
 
-@layout.picture(needs=("trajectory", "velocity", "divergence", "equilibrium"), figure=_figure)
+@layout.picture(needs=("trajectory", "velocity", "divergence", "equilibrium"), legend=False, figure=_figure)
 def plot_phase_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw field, nullclines, orbits with time shown, starts, and equilibria marked by kind.
 

@@ -207,11 +207,6 @@ def draw_backward(ds: xr.Dataset, ax: Axes) -> None:
         line: dict[str, Any] = {"color": style.GREY, "linestyle": BEFORE, "linewidth": 1.1, "zorder": 2.2}
         ax.plot(*np.moveaxis(ds["backward_orbit"].values, -1, 0).swapaxes(1, 2), **line)
         ax.plot([], [], label=f"{mover(ds)}, backward in time", **line)
-    draw_separatrices(ds, ax)
-
-
-def draw_separatrices(ds: xr.Dataset, ax: Axes) -> None:
-    """Draw the curves that end at a saddle."""
     curves = ds["separatrix"].values if "separatrix" in ds else np.empty((0, 2, 1, 2))
     for number, curve in enumerate(curves[np.isfinite(curves).all(axis=(-2, -1))]):
         label = None if number else "separatrix: ends at the saddle"
@@ -228,16 +223,15 @@ def draw_eigenvectors(ds: xr.Dataset, ax: Axes) -> None:
         rates = ds["flow_eigenvalue"].values.real
     half = LENGTH * np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())]) / 2
     vectors = ds["eigenvector"].values
-    known = np.isfinite(vectors).all(axis=-1) & (np.abs(rates) > NEUTRAL)
-    for point, mode in np.argwhere(known):
+    for point, mode in np.argwhere(np.isfinite(vectors).all(axis=-1) & (np.abs(rates) > NEUTRAL)):
         grows = rates[point, mode] > 0
         colour, label = (style.UNSTABLE, "direction that grows") if grows else (style.STABLE, "direction that decays")
         vector, at = vectors[point, mode], ds["equilibrium"].values[point]
         length = 1 / np.hypot(*(vector / half))
         for side in (length, -length):
             ends = at + BEGINS * side * vector, at + side * vector
-            arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "mutation_scale": 11}
-            arrow |= {"shrinkA": 0, "shrinkB": 0}
+            arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "mutation_scale": 11}
+            arrow |= dict.fromkeys(("shrinkA", "shrinkB"), 0)
             ax.annotate("", ends[int(grows)], ends[1 - int(grows)], arrowprops=arrow, zorder=6.5)
         if style.once(ax, label):
             ax.plot([], [], color=colour, linewidth=1.8, marker=">", markersize=5, label=label)

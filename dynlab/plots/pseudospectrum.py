@@ -35,7 +35,6 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
 
 @layout.picture(
     needs=("smallest_singular_value", "eigenvalue", "numerical_range", "log_power_norm", CLOSE_UP),
-    legend=2,
     figure=_figure,
 )
 def plot_pseudospectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -60,8 +59,8 @@ def plot_pseudospectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ax.set_title("Where errors of norm ε move eigenvalues")
     if np.isfinite(ds["close_up_half_width"]):
         point, half = complex(ds["instability_point"]), float(ds["close_up_half_width"])
-        corner = point.real - half, point.imag - half
-        ax.add_patch(Rectangle(corner, 2 * half, 2 * half, fill=False, ec=style.BLACK, zorder=6, label="close-up"))
+        square = (point.real - half, point.imag - half), 2 * half, 2 * half
+        ax.add_patch(Rectangle(*square, fill=False, ec=style.BLACK, zorder=6, label="close-up"))
     else:
         _draw_reach(ds, ax, plane.values, ds[schema.X].values, ds[schema.Y].values)
 
@@ -76,7 +75,6 @@ def _draw_close_up(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ax.set(title="Close-up: where the border is reached")
     ax.locator_params(nbins=5)
     ax.ticklabel_format(useOffset=False)
-    style.legend_below(ax, 2)
 
 
 def _draw_plane(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: np.ndarray, **artist: Any) -> None:
@@ -95,8 +93,8 @@ def _draw_plane(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: n
     else:
         ax.plot(CIRCLE.real, CIRCLE.imag, color=style.BLACK, lw=1.2, label="|z| = 1: stable inside")
     values = ds["eigenvalue"].values
-    size = {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}
-    look: dict[str, Any] = {"marker": "o", "color": "black", "mec": "white", "ls": "none", "zorder": 5} | size
+    look: dict[str, Any] = {"marker": "o", "color": "black", "mec": "white", "ls": "none", "zorder": 5}
+    look |= {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}
     ax.plot(values.real, values.imag, label="eigenvalues", **look | artist)
     ax.set(
         xlim=x[[0, -1]],
@@ -114,8 +112,9 @@ def _draw_reach(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: n
         return
     if plane.min() < level < plane.max():
         ax.contour(x, y, plane, [level], linewidths=1.6, colors=style.GREEN)
-        words = f"ε ≤ {at_most(level * (1 - ROUNDING), 3)}, the first to reach it"
-        ax.plot([], [], color=style.GREEN, lw=1.6, label=words)
+        ax.plot(
+            [], [], color=style.GREEN, lw=1.6, label=f"ε ≤ {at_most(level * (1 - ROUNDING), 3)}, the first to reach it"
+        )
     ax.plot(point.real, point.imag, "X", zorder=6, color=style.GREEN, mec=style.GROUND, ms=7, ls="none")
 
 
@@ -177,7 +176,6 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     fine = np.log10([1.0, 2.0, 5.0])[:, None] + np.arange(-READABLE - 1, READABLE + 1)
     ax.yaxis.set_major_locator(FixedLocator(fine.ravel()) if whole else MaxNLocator(7, integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda place, _: _number(place, 2)))
-    style.legend_below(ax, 2)
 
 
 def _number(log: float, digits: int = 4) -> str:

@@ -84,7 +84,7 @@ def plot_flow_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ax.set_title("The flow's λ, shaded: |1 + ελ| ≤ 1")
 
 
-@layout.picture("Eigenvalues over time", PANEL, needs=["eigenvalue", "spectral_radius"], legend=2)
+@layout.picture("Eigenvalues over time", PANEL, needs=["eigenvalue", "spectral_radius"])
 def plot_eigenvalues_over_time(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw Re λ of a flow, else |μ|, of all modes over time: lines of few modes, bands of many.
 
@@ -123,7 +123,7 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     style.whole(ax.xaxis, min_n_ticks=1)
 
 
-@layout.picture("Spectral radius", PANEL, needs=["spectral_radius"], legend=3)
+@layout.picture("Spectral radius", PANEL, needs=["spectral_radius"])
 def plot_spectral_radius(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the spectral radius of each sample over time, their median, and 1.
 

@@ -37,7 +37,7 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     is_flow, is_map = "flow_kind" in ds, "map_kind" in ds
     schema.check(ds, needs=["flow_eigenvalue" if is_flow else "map_eigenvalue"])
     if ax is None:
-        return layout.panels(ds, [(_with_legend, artist)], (4.6, 4.2), "Eigenvalues")
+        return layout.panels(ds, [(plot_stability_disc, artist)], (4.6, 4.2), "Eigenvalues")
     values, stable = (ds[f"{'map' if is_map else 'flow'}_{name}"].values for name in ("eigenvalue", "stable"))
     values = values - 1 if is_flow and is_map else values
     centre, radius, title = _disc(ds, is_flow, is_map)
@@ -74,10 +74,6 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     pad = ROOM * max(high - low, 2 * tall)
     ax.set(xlim=(low - pad, high + pad), ylim=(-tall - pad, tall + pad), aspect="equal")
     return ax
-
-
-def _with_legend(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    style.legend_below(plot_stability_disc(ds, ax=ax, **artist), 2)
 
 
 def needs_close_up(ds: xr.Dataset) -> bool:

@@ -93,16 +93,16 @@ _update({name: plt.rcParams[name] for name in ("text.color", "figure.facecolor")
 
 
 @contextmanager
-def style(size: tuple[float, float] = SIZE) -> Iterator[tuple[float, float]]:
-    """Set the theme of the one figure made inside the block, and return its size: `size`, or that of `asked`.
+def style(size: tuple[float, float] = SIZE) -> Iterator[None]:
+    """Set the theme of the one figure made inside the block, and its size in inches: `size`, or that of `asked`.
 
     Text is smaller where a smaller width is asked for, in proportion.
     """
     wanted, theme = ASKED.get()
-    width, height = wanted or size
-    smaller = min(1.0, width / size[0])
-    with _settings(theme, **{"font.size": smaller * LOOKS[theme]["font.size"]}):
-        yield width, height
+    given = wanted or size
+    font = min(1.0, given[0] / size[0]) * LOOKS[theme]["font.size"]
+    with _settings(theme, **{"font.size": font, "figure.figsize": given}):
+        yield
 
 
 def once(ax: Axes, label: str) -> str | None:
@@ -128,7 +128,13 @@ def _power(found: re.Match[str]) -> str:
     return f"$e^{{{(found.group(1) or found.group(2)).replace(',', '{,}')}}}$"
 
 
-def legend_below(ax: Axes, columns: int = 2, **options: Any) -> Legend:
+def legend_where_needed(ax: Axes) -> None:
+    """Put a legend below axes with labels that have none yet."""
+    if ax.get_legend() is None and ax.get_legend_handles_labels()[1]:
+        legend_below(ax)
+
+
+def legend_below(ax: Axes, columns: int = 4, **options: Any) -> Legend:
     """Put the legend under the axes and their label, in at most so many columns."""
     figure: Any = ax.figure
     size, spec = plt.rcParams["font.size"], ax.get_subplotspec()
@@ -215,17 +221,11 @@ def rendered(figure: Figure, suffix: str, dpi: int = DPI, theme: str = "light") 
     file, undated = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
     with _settings(theme), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # a file may have any name
-        _settle(figure)
+        if (engine := figure.get_layout_engine()) is not None:
+            engine.execute(figure)
+            figure.set_layout_engine("none")
+            for ax in figure.axes:  # to six digits: the layout's last ones are others in each run
+                ax.set_position(np.round(ax.get_position(original=True).bounds, PLACE_DIGITS))
         figure.savefig(file, format=suffix, dpi=dpi, metadata=undated)
     plt.close(figure)
     return file.getvalue()
-
-
-def _settle(figure: Figure) -> None:
-    """The axes where the layout puts them, to six digits: its solver's last ones are others in each run."""
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(figure)
-        figure.set_layout_engine("none")
-        for ax in figure.axes:
-            ax.set_position(np.round(ax.get_position(original=True).bounds, PLACE_DIGITS))

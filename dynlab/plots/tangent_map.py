@@ -20,7 +20,6 @@ ERROR_LINE = 0.1  # as in the verdict
     "One step and its linear map",
     (6.6, 5.4),
     needs=("displacement", "linear_displacement", "linear_error", "mode_direction", "eigenvalue_error"),
-    legend=2,
 )
 def plot_tangent_map(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw arrows of the step, dark, and of its linear map, orange; shaded by the linear map's error.

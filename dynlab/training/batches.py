@@ -1,7 +1,8 @@
 """The order of the data, a function of (seed, epoch, batch) alone, so that a resumed run goes on where it was."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -75,15 +76,12 @@ class Batches:
         return np.random.default_rng([self.settings.seed, *stream])
 
 
+@dataclass(frozen=True)
 class Sweep:
-    """A split from its first sequence to its last, in batches of at most `batch_size`, or in so many streams."""
+    """A split in batches of these sequences."""
 
-    def __init__(self, split: Split, batch_size: int, *, in_streams: bool = False) -> None:
-        self.split = split
-        starts = range(0, len(split), batch_size)
-        self.rows: list[Any] = (
-            list(streams(len(split), batch_size)) if in_streams else [slice(at, at + batch_size) for at in starts]
-        )
+    split: Split
+    rows: Sequence[np.ndarray | slice]
 
     def __len__(self) -> int:
         return len(self.rows)

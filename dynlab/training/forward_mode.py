@@ -19,6 +19,7 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import Map
+from dynlab.training.settings import refuse
 
 # (what the system shows, shape (sample, output); the step's number, from 1) -> a scalar
 Loss = Callable[[Tensor, int], Tensor]
@@ -61,16 +62,24 @@ def real_time_recurrent_learning(
     >>> sorted(gradient)
     ['V', 'W', 'b']
     """
-    if not isinstance(system, Map):
-        raise UserError(
-            f"Learning forward in time is of a map, got the flow {system.name!r}: "
-            "take the step dynlab.Euler(flow, step_size)."
-        )
-    if inputs.ndim != 3 or not inputs.shape[1]:
-        raise UserError(f"The inputs must have shape (sample, time, input) with a time, got {tuple(inputs.shape)}.")
     parameters: ByName = {name: one for name, one in system.named_parameters() if one.requires_grad}
-    if not parameters:
-        raise UserError(f"System {system.name!r} has no trainable parameters, so that there is nothing to learn.")
+    refuse(
+        [
+            (
+                not isinstance(system, Map),
+                f"Learning forward in time is of a map, got the flow {system.name!r}: "
+                "take the step dynlab.Euler(flow, step_size).",
+            ),
+            (
+                inputs.ndim != 3 or 0 in inputs.shape[1:2],
+                f"The inputs must have shape (sample, time, input) with a time, got {tuple(inputs.shape)}.",
+            ),
+            (
+                not parameters,
+                f"System {system.name!r} has no trainable parameters, so that there is nothing to learn.",
+            ),
+        ]
+    )
     driven = system.drive(inputs)
     if driven.requires_grad and not inputs.requires_grad:
         raise UserError(
@@ -93,18 +102,16 @@ def real_time_recurrent_learning(
 
 def _start(system: Map, parameters: ByName, samples: int) -> tuple[Tensor, ByName]:
     """Return h_0, shape (sample, state), and S_0, shape (sample, state, *parameter), of a learned start not 0."""
-    n, learned = system.state_size, system.initial_state()
+    every, n, learned = list(parameters.values()), system.state_size, system.initial_state()
     if learned is None:
-        learned = next(iter(parameters.values())).new_zeros(n)
-    rows = [learned.new_zeros(()) for _ in parameters]
+        learned = every[0].new_zeros(n)
     if learned.requires_grad:
         each = torch.eye(n).to(learned)
-        rows = list(
-            torch.autograd.grad(learned, list(parameters.values()), each, is_grads_batched=True, materialize_grads=True)
-        )
-    shapes = [(samples, n, *one.shape) for one in parameters.values()]
-    sensitivity = [row.expand(shape) for row, shape in zip(rows, shapes, strict=True)]
-    return learned.detach().expand(samples, -1), dict(zip(parameters, sensitivity, strict=True))
+        rows = torch.autograd.grad(learned, every, each, is_grads_batched=True, materialize_grads=True)
+    else:
+        rows = (learned.new_zeros(()),) * len(every)
+    start = [row.expand(samples, n, *one.shape) for row, one in zip(rows, every, strict=True)]
+    return learned.detach().expand(samples, -1), dict(zip(parameters, start, strict=True))
 
 
 @torch.no_grad()

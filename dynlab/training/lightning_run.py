@@ -16,11 +16,10 @@ from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches
-from dynlab.training.history import History
 from dynlab.training.module import Training
 from dynlab.training.network import Network, sweep
 from dynlab.training.run import STEPS, TENSORBOARD, Run, Writes
-from dynlab.training.saving import WholeCheckpoints, savers
+from dynlab.training.saving import History, WholeCheckpoints, savers
 from dynlab.training.settings import PRECISIONS
 from dynlab.training.stability_monitor import StabilityMonitor
 

@@ -17,7 +17,7 @@ from dynlab.systems import Map
 from dynlab.systems.embedding import UNIFORM
 from dynlab.systems.torch_cells import Cell, GRUCell, LSTMCell, RNNCell, Stack
 from dynlab.tasks import Split, Task
-from dynlab.training.batches import Sweep
+from dynlab.training.batches import Sweep, streams
 from dynlab.training.recorded import Recorded
 from dynlab.training.settings import Settings
 from dynlab.training.unitwise_sequence import unitwise, unitwise_states
@@ -146,9 +146,10 @@ def metric_of(task: Task, answers: Tensor, targets: Tensor) -> Tensor:
 def sweep(task: Task, split: Split, carry: bool) -> Sweep:
     """A split in batches for an evaluation: in streams where the state is carried."""
     if carry:
-        return Sweep(split, EVALUATION_STREAMS, in_streams=True)
+        return Sweep(split, streams(len(split), EVALUATION_STREAMS))
     answers = task.output_size * (task.length if task.every_step else 1)
-    return Sweep(split, max(1, min(EVALUATION_BATCH, ANSWERS_AT_ONCE // answers)))
+    size = max(1, min(EVALUATION_BATCH, ANSWERS_AT_ONCE // answers))
+    return Sweep(split, [slice(start, start + size) for start in range(0, len(split), size)])
 
 
 def evaluate(network: Network, task: Task, split: Split, carry: bool = False) -> dict[str, float]:

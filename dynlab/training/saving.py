@@ -1,20 +1,62 @@
-"""The checkpoints of a run: the last and the best, and those that show how a network changes while it learns.
+"""The files that a run writes epoch by epoch: its measurements, and its last, best and kept checkpoints.
 
 Each is written whole or not at all: the last good one survives a full disk and a killed run.
 """
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from dynlab.checkpoints.document import as_torch
-from dynlab.files import write_bytes
+from dynlab.files import write_bytes, write_text
 from dynlab.tasks import Task
-from dynlab.training.module import VALIDATION_METRIC
-from dynlab.training.run import Writes
+from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC
+from dynlab.training.network import evaluate
+from dynlab.training.run import METRICS_FILE, Diverged, Writes
+
+
+class History(Callback):
+    """Writes ``metrics.csv``, a row an epoch, says each row, and stops a training that has diverged."""
+
+    def __init__(self, folder: Path, say: Callable[[str], None] | None, test: bool) -> None:
+        self.path = folder / METRICS_FILE
+        self.say = say
+        self.test = test
+        self.rows: list[dict[str, float]] = []
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: Any) -> None:
+        task = pl_module.task
+        row = {"epoch": trainer.current_epoch + 1, "loss": pl_module.take_mean_loss()}
+        names = {VALIDATION_LOSS: "validation_loss", VALIDATION_METRIC: f"validation_{task.metric}"}
+        metrics = trainer.callback_metrics
+        row |= {name: float(metrics[key]) for key, name in names.items() if key in metrics}
+        if self.test:
+            network, learning = pl_module.trained, pl_module.trained.training
+            found = evaluate(network, task, task.test, pl_module.settings.carry)
+            network.train(learning)
+            row |= {f"test_{key}": value for key, value in found.items()}
+        if not math.isfinite(row["loss"]):
+            raise Diverged(
+                f"The training diverged in epoch {row['epoch']}: the loss is {row['loss']}; lower --lr or set --clip. "
+                "For an ernn-exact set activation=tanh and rank=none, with which every step has an equilibrium."
+            )
+        self.rows.append(row)
+        write_text(self.path, pd.DataFrame(self.rows).to_csv(index=False, na_rep="nan", lineterminator="\n"))
+        if self.say is not None:
+            said = [f"{name.replace('_', ' ')} {value:#.4g}" for name, value in row.items() if name != "epoch"]
+            self.say(f"epoch {row['epoch']} of {trainer.max_epochs}: {', '.join(said)}")
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.rows = list(state_dict["rows"])
 
 
 class WholeCheckpoints(TorchCheckpointIO):

@@ -211,10 +211,8 @@ class Settings:
                 {"params": [one for one in ordinary if id(one) not in decay]} | at_rate | {"weight_decay": 0.0},
                 {"params": list(decaying)} | at_rate,
             ]
-        if not constrained:
-            return optimizer_named(self.optimizer, groups, self.alpha)
-        own = [{"params": list(constrained), "lr": self.constrained_rate, "weight_decay": 0.0}]
-        if not self._apart:
+        own = [{"params": list(constrained), "lr": self.constrained_rate, "weight_decay": 0.0}] * bool(constrained)
+        if not (own and self._apart):
             return optimizer_named(self.optimizer, groups + own, self.alpha)
         return SideBySide(
             optimizer_named(self.optimizer, groups, self.alpha),
@@ -227,17 +225,13 @@ class Settings:
         return grown * SCHEDULES[self.schedule](self, step, steps_per_epoch)
 
 
-def _constant(settings: Settings, step: int, steps_per_epoch: int) -> float:
-    return 1.0
-
-
 # Parts of the rate at the start, from the settings, the step and the steps of an epoch.
 SCHEDULES: dict[str, Callable[[Settings, int, int], float]] = {
-    "constant": _constant,
+    "constant": lambda asked, step, each: 1.0,
     "cosine": lambda asked, step, each: 0.5 * (1 + math.cos(math.pi * min(1.0, step / (asked.epochs * each)))),
     "halve": lambda asked, step, each: 0.5 ** (step // (asked.halve_every * each)),
     "tenth": lambda asked, step, each: 0.1 ** (step // (asked.halve_every * each)),
-    PLATEAU: _constant,  # the training halves, when it has seen the validation
+    PLATEAU: lambda asked, step, each: 1.0,  # the training halves, when it has seen the validation
 }
 
 

@@ -53,6 +53,7 @@ class How:
     numbers: Sequence[float | None]  # None for a tensor, which is handed over
     asides: int
     every_step: bool
+    unit: str | None  # the function in C, where a kernel runs all steps
 
     def function(self, tensors: Sequence[Tensor]) -> Callable[..., Tensor]:
         """Return f of the state, of M h + d and of the asides, for the tensors that all steps share."""
@@ -86,104 +87,82 @@ def unitwise_states(
         state = torch.linalg.solve(out, state.mT).mT
     shared = form.shared(constants)
     numbers = [None if isinstance(each, Tensor) else each for each in shared]
-    how = How(form, numbers, len(asides), every_step)
+    unit = unit_of(form, numbers) if at_hand(drive) and drive.shape[-1] <= LARGEST else None
+    how = How(form, numbers, len(asides), every_step, unit)
     tensors = (drive, state, matrix, *asides, *(each for each in shared if isinstance(each, Tensor)))
-    unit = _fused_unit(form, numbers, drive)
-    found: tuple[Tensor, ...]
-    if unit is None:
-        found = recorded(lambda *given: _Sequence.apply(how, *given), *tensors)
-    else:
-        found = _FusedSequence.apply(unit, how, *tensors)
+
+    def run(*given: Tensor) -> tuple[Tensor, ...]:
+        return tuple(_Sequence.apply(how, *given))
+
+    found = recorded(run, *tensors) if unit is None else run(*tensors)
     if out is not None:
         found = tuple(linear(one, out) for one in found)
     return found[0] if every_step else found[0].unsqueeze(0), found[-1]
 
 
 class _Sequence(Function):
-    """The states; what it keeps are they and the arguments of the function."""
+    """The states; it keeps them and the arguments of the function."""
 
     @staticmethod
     def forward(
-        ctx: Any,
-        how: How,
-        drive: Tensor,
-        state: Tensor,
-        matrix: Tensor,
-        *others: Tensor,
+        ctx: Any, how: How, drive: Tensor, state: Tensor, matrix: Tensor, *others: Tensor
     ) -> tuple[Tensor, ...]:
-        states, transposed, function = [state], matrix.mT, how.function(others[how.asides :])
-        for pre, *asides in zip(drive.unbind(0), *(aside.unbind(0) for aside in others[: how.asides]), strict=True):
-            pre.addmm_(state, transposed)
-            state = function(state, pre, asides)
-            states.append(state)
-        ctx.save_for_backward(torch.stack(states), drive, matrix, *others)
-        ctx.how = how
-        return (torch.stack(states[1:]), state) if how.every_step else (state,)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *by_found: Tensor) -> tuple[Tensor | None, ...]:
-        states, pre, matrix, *others = ctx.saved_tensors
-        asides = ctx.how.asides
-        by_pre, by_matrix = torch.empty_like(pre), torch.zeros_like(matrix)
-        by_others = [torch.zeros_like(one) for one in others]
-        *by_states, by_state = by_found
-        for stop in range(len(pre), 0, -STEPS_AT_ONCE):
-            some = slice(max(0, stop - STEPS_AT_ONCE), stop)
-            here = [one[some] if number < asides else one for number, one in enumerate(others)]
-            local = _Local(ctx.how, states[some], pre[some], here)
-            arriving = []
-            for t in reversed(range(some.start, stop)):
-                if by_states:
-                    by_state = by_state + by_states[0][t]
-                arriving.append(by_state)
-                by_state = local.back(t - some.start, by_state, by_pre[t], matrix)
-            by_matrix.addmm_(by_pre[some].flatten(0, 1).T, states[some].flatten(0, 1))
-            for number, part in enumerate(local.by_others(torch.stack(arriving[::-1]) if others else None)):
-                total = by_others[number]
-                (total[some] if number < asides else total).add_(part)
-        return None, by_pre, by_state, by_matrix, *by_others
-
-
-def _fused_unit(form: Unitwise, numbers: Sequence[float | None], drive: Tensor) -> str | None:
-    """Return the function of a unit for a kernel that runs all steps; None where there is no such kernel."""
-    if not at_hand(drive) or drive.shape[-1] > LARGEST:
-        return None
-    return unit_of(form, numbers)
-
-
-class _FusedSequence(Function):
-    """As `_Sequence`, with all steps in one kernel, forward and backward."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, unit: str, how: How, drive: Tensor, state: Tensor, matrix: Tensor, *others: Tensor
-    ) -> tuple[Tensor, ...]:
-        drive = drive.contiguous()
-        states = torch.cat([state.unsqueeze(0), torch.empty_like(drive)])
-        run_forward(unit, states, drive, matrix, others[: how.asides], others[how.asides :])
+        drive, asides, shared = drive.contiguous(), others[: how.asides], others[how.asides :]
+        if how.unit is not None:
+            states = torch.cat([state.unsqueeze(0), torch.empty_like(drive)])
+            run_forward(how.unit, states, drive, matrix, asides, shared)
+        else:
+            function, each = how.function(shared), [state]
+            for pre, *here in zip(drive, *asides, strict=True):
+                each.append(function(each[-1], pre.addmm_(each[-1], matrix.mT), here))
+            states = torch.stack(each)
         ctx.save_for_backward(states, drive, matrix, *others)
-        ctx.how, ctx.unit = how, unit
+        ctx.how = how
         last = states[-1].clone()
         return (states[1:], last) if how.every_step else (last,)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *by_found: Tensor) -> tuple[Tensor | None, ...]:
-        states, pre, matrix, *others = ctx.saved_tensors
         *by_states, by_last = by_found
-        local = _Local(ctx.how, states[:-1], pre, others)
-        by_pre, by_first, arriving = run_backward(
-            ctx.unit,
-            by_states[0] if by_states else None,
-            by_last,
-            local.by_pre.view_as(pre),
-            None if local.by_states is None else local.by_states.view_as(pre),
-            matrix,
-            bool(others),
-        )
-        by_matrix = _summed_products(by_pre.flatten(0, 1), states[:-1].flatten(0, 1))
-        return None, None, by_pre, by_first, by_matrix, *local.by_others(arriving)
+        run = _steps_back if ctx.how.unit is None else _fused_back
+        return None, *run(ctx.how, by_states[0] if by_states else None, by_last, *ctx.saved_tensors)
+
+
+def _steps_back(
+    how: How, by_states: Tensor | None, by_state: Tensor, states: Tensor, pre: Tensor, matrix: Tensor, *others: Tensor
+) -> tuple[Tensor, ...]:
+    """Return the gradients by what `_Sequence` is given."""
+    by_pre, by_matrix = torch.empty_like(pre), torch.zeros_like(matrix)
+    by_others = [torch.zeros_like(one) for one in others]
+    for stop in range(len(pre), 0, -STEPS_AT_ONCE):
+        some = slice(max(0, stop - STEPS_AT_ONCE), stop)
+        here = [one[some] if number < how.asides else one for number, one in enumerate(others)]
+        local = _Local(how, states[some], pre[some], here)
+        arriving = []
+        for t in reversed(range(some.start, stop)):
+            if by_states is not None:
+                by_state = by_state + by_states[t]
+            arriving.append(by_state)
+            by_state = local.back(t - some.start, by_state, by_pre[t], matrix)
+        by_matrix.addmm_(by_pre[some].flatten(0, 1).T, states[some].flatten(0, 1))
+        for number, part in enumerate(local.by_others(torch.stack(arriving[::-1]) if others else None)):
+            total = by_others[number]
+            (total[some] if number < how.asides else total).add_(part)
+    return by_pre, by_state, by_matrix, *by_others
+
+
+def _fused_back(
+    how: How, by_states: Tensor | None, by_last: Tensor, states: Tensor, pre: Tensor, matrix: Tensor, *others: Tensor
+) -> tuple[Tensor, ...]:
+    """Return the same by one kernel for all steps."""
+    local = _Local(how, states[:-1], pre, others)
+    slope_state = None if local.by_states is None else local.by_states.view_as(pre)
+    by_pre, by_first, arriving = run_backward(
+        str(how.unit), by_states, by_last, local.by_pre.view_as(pre), slope_state, matrix, bool(others)
+    )
+    by_matrix = _summed_products(by_pre.flatten(0, 1), states[:-1].flatten(0, 1))
+    return by_pre, by_first, by_matrix, *local.by_others(arriving)
 
 
 def _summed_products(left: Tensor, right: Tensor) -> Tensor:

@@ -7,15 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynlab import zoo
-from dynlab.diagnostics.ernn.spectrum import EPS
 from dynlab.errors import lookup
 from dynlab.figures import FIGURES, TABLES, claims
-from dynlab.figures.ernn_5 import NETWORKS, pattern_eigenvalues
 from dynlab.figures.measures_of_tables import published_speed_ups
 from dynlab.figures.pages import audit_page
 from dynlab.figures.scripts import kept
-from dynlab.systems import frozen
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "figures" / "gallery" / "README.md").read_text(encoding="utf-8")
@@ -97,16 +93,3 @@ def test_speed_ups_are_quotients_of_the_papers_own_hours():
     hours = {"HAR-2": (0.063, 0.018), "DSA-19": (0.032, 0.015), "Google-12": (0.61, 0.17), "Google-30": (1.30, 0.44)}
     hours |= {"Pixel-MNIST": (15.10, 2.93), "Yelp-5": (3.61, 1.16)}
     assert published_speed_ups() == pytest.approx({name: slow / fast for name, (slow, fast) in hours.items()})
-
-
-def test_eigenvalues_of_a_pattern_are_those_of_the_whole_matrix():
-    system = zoo.load(NETWORKS["k3"])
-    generator = np.random.default_rng(1)
-    active = generator.random((6, system.state_size)) < np.array([0.9, 0.6, 0.4, 0.2, 0.1, 0.02])[:, None]
-    real, zeros, minus = pattern_eigenvalues(system, active)
-    matrix = frozen(system).recurrent_matrix().detach().numpy()
-    for index, pattern in enumerate(active):
-        whole = np.linalg.eigvals(pattern[:, None] * matrix - np.eye(len(matrix))).real
-        small = real[index][np.isfinite(real[index])]
-        rebuilt = np.concatenate([small, np.zeros(zeros[index]), -np.ones(minus[index])])
-        np.testing.assert_allclose(np.sort(rebuilt), np.sort(whole), atol=1e6 * EPS * np.linalg.norm(matrix))

@@ -18,7 +18,7 @@ from dynlab.figures.scripts import kept
 from dynlab.figures.tutorial import collapsed_rule, collapsed_sensitivities, random_start, tutorial_start
 
 GALLERY = (Path(__file__).parents[2] / "figures" / "gallery" / "README.md").read_text(encoding="utf-8")
-# Those that compute in seconds: what is drawn from records has no other way, ernn-5 needs the whole of HAR-2.
+# Those that compute in seconds: what is drawn from records has no other way, zoo and flipflop search for minutes.
 COMPUTED = ("antisymmetric-1h", "antisymmetric-2", "collapsed-rule", "critical-step", "ernn-1", "ernn-6", "movie")
 # What only a search with random starts has, and the fast one of that network begins at one start.
 ONE_START = {"ernn-har2-k5.fixed_points": {"unseen_share", "unseen_share_bound"}}

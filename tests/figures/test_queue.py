@@ -1,7 +1,5 @@
 """The queue: what is listed is a training, and what is finished gets into the record."""
 
-import json
-
 import pytest
 
 from dynlab import schema
@@ -43,7 +41,6 @@ def test_what_is_finished_is_a_row_of_the_record(tmp_path, monkeypatch):
     monkeypatch.setattr(training_queue, "queue", lambda: QUEUE)
     known = trainings().load()
     none = known.isel({schema.TRAINING: slice(1)}).assign_coords({schema.TRAINING: ["another"]})
-    none.attrs["settings"] = json.dumps({"unfinished": {}})
     monkeypatch.setattr(training_queue, "trainings", lambda: none.copy())
     for name in ("one-choice1", "one", "lost"):
         carry_out(name, tmp_path)

@@ -41,7 +41,6 @@ def a_training(name, curve, diverged=""):
         {key: ((schema.TRAINING, schema.EPOCH), [one]) for key, one in scores.items()}
         | {key: (schema.TRAINING, [value]) for key, value in of_each.items()},
         {schema.TRAINING: [name], schema.EPOCH: np.arange(1, len(curve) + 1)},
-        {"settings": '{"unfinished": {}}'},
     )
 
 

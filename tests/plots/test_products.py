@@ -14,8 +14,8 @@ from small_results import first_call
 import dynlab as dl
 from dynlab.diagnostics.ernn.manifold import random_planar_networks
 from dynlab.plots import style
-from dynlab.plots.attractor import plot_attractor
 from dynlab.plots.ernn_convergence import NEAR, PREDICTED
+from dynlab.plots.lyapunov import plot_attractor
 from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
 from problems import made

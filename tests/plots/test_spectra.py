@@ -10,8 +10,7 @@ from pictures import in_order, labelled, legend_words, markers
 import dynlab as dl
 from dynlab.plots.critical_steps import plot_diffusion_plane
 from dynlab.plots.spectrum import plot_eigenvalues_over_time, plot_flow_spectrum, plot_spectrum
-from dynlab.plots.stability import plot_step_region
-from dynlab.plots.theory_bounds import plot_theory_bounds
+from dynlab.plots.stability import plot_step_region, plot_theory_bounds
 from dynlab.systems import Euler, create
 from dynlab.systems.textbook import LinearMap
 

@@ -97,11 +97,6 @@ def compare(name, n, every_step, device="cpu"):
         np.testing.assert_allclose(one, exact, rtol=0, atol=atol)
 
 
-def fused(form, numbers, drive):
-    """Let sequences of this processor go to the kernels."""
-    return None if drive.dtype == torch.float64 else fused_kernels.unit_of(form, numbers)
-
-
 CELLS = ("vanilla", "antisymmetric", "antisymmetric-gated", "fastrnn", "fastgrnn", "modrelu", "asrnn", "ernn")
 # asRNN's coordinates W_f h are ill-conditioned at its start.
 TOLERANCES = {"asrnn": 1e-3}
@@ -118,7 +113,7 @@ def test_kernels_give_what_the_steps_give(name, n, every_step, monkeypatch, tmp_
         compiled[kernel] = OnProcessor(text, kernel, tmp_path)
         return compiled[kernel]
 
-    monkeypatch.setattr(unitwise_sequence, "_fused_unit", fused)
+    monkeypatch.setattr(unitwise_sequence, "at_hand", lambda drive: drive.dtype == torch.float32)
     monkeypatch.setattr(fused_kernels, "compiled", compile_here)
     compare(name, n, every_step)
     assert sorted(compiled) == ["backward", "forward"]

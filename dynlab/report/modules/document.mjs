@@ -158,8 +158,7 @@ export function taken(document) {
   const found = { size: n, digest, program: reader.program(written, n) };
   found.ball = reader.ball(ball, "the ball", n);
   found.tight = reader.ball(tight, "the tight ball", n);
-  if (reader.items(discs, "eigenvalues").length !== n) throw new Malformed(`there are ${discs.length} discs for ${n} eigenvalues`);
-  const places = discs.map((disc) => reader.fields(disc, ["real", "imag", "radius"], "a disc"));
+  const places = reader.items(discs, "discs", n).map((disc) => reader.fields(disc, ["real", "imag", "radius"], "a disc"));
   found.vectors = reader.complexMatrix(vectors, "the eigenvectors", n);
   found.inverse = reader.complexMatrix(inverse, "their inverse", n);
   found.discs = places.map((place) => reader.vector(place, "a disc", 3));
