@@ -52,8 +52,7 @@ class ERNNCell(Map):
 class InnerIteration(ERNNCell):
     """h_k = g_K after K inner Euler steps g ← g + η_{i,k} (f(z) − z), z = g + s h_{k−1}, where f reads W x_k + b.
 
-    The Jacobian is (a + s) (I + η_K ∇F_K) ⋯ (I + η_1 ∇F_1) − s I with ∇F = ∂f/∂z − I, where a is 1 where g starts at
-    h_{k−1} and 0 where it starts at 0. A class says what f is.
+    A class says what f is, and with it ∇F = ∂f/∂z − I of the Jacobian that `ERNN` states.
 
     Parameters
     ----------
@@ -264,16 +263,8 @@ class DeepERNN(InnerIteration):
         T: how many steps have their own η.
     layers : int
         L ≥ 0 layers above the first; 0 is an ERNN with a full U and no projection.
-    inner_steps : int
-        K.
-    start : {"previous", "zero"}
-        The start of the inner iteration.
-    sign : {1, -1}
-        s.
-    activation : {"tanh", "relu", "sigmoid", "identity"}
-        φ.
-    eta : float
-        η at the start, learned, one for each inner step and step.
+    inner_steps, start, sign, activation, eta
+        As of `ERNN`.
 
     Examples
     --------
