@@ -345,7 +345,7 @@ def rest_of(module, steps=3000):
     return np.concatenate([one.flatten().numpy() for one in (last if isinstance(last, tuple) else (last,))])
 
 
-def lstm(units, layers=1, seed=0, kind=torch.nn.LSTM, inputs=2):
+def lstm(units, layers=1, kind=torch.nn.LSTM, seed=0, inputs=2):
     """One of torch's recurrent layers with its initial weights."""
     torch.manual_seed(seed)
     return kind(inputs, units, layers).double()
