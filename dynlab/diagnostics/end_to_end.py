@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch.linalg import vector_norm
 
 from dynlab import schema
-from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
+from dynlab.diagnostics.gradient.norms import SURVIVES, sized, surviving
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.graded_moduli import log_determinant, log_moduli
 from dynlab.numerics.graded_product import KNOWN, GradedProduct, identity, multiply, number_from, resolved

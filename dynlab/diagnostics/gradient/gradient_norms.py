@@ -12,8 +12,15 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
-from dynlab.diagnostics.gradient.norms import METHOD, METHOD_LARGE, large_norms, small_norms
-from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
+from dynlab.diagnostics.gradient.norms import (
+    METHOD,
+    METHOD_LARGE,
+    SURVIVES,
+    large_norms,
+    sized,
+    small_norms,
+    surviving,
+)
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.threads import one_torch_thread
@@ -102,10 +109,10 @@ def gradient(
     Returns
     -------
     xarray.Dataset
-        ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T; at t = T they are 0 and
-        ln(n)/2. ``log_norm_error`` and ``log_norm_frobenius_error`` are bounds of their errors, but for a probability
-        of 1e-9. They are of the product of Jacobians at the states as computed. ``surviving(sample)`` is how many
-        singular values of ∂h_T/∂h_0 are at least 0.1. Of more than 256 dimensions it is 0 or NaN.
+        ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ for t = 0 … T, 0 at t = T, and up to 256 dimensions
+        ``log_norm_frobenius``. ``log_norm_error`` and ``log_norm_frobenius_error`` are bounds of their errors, but for
+        a probability of 1e-9. They are of the product of Jacobians at the states as computed. ``surviving(sample)`` is
+        how many singular values of ∂h_T/∂h_0 are at least 0.1. Of more than 256 dimensions it is 0 or NaN.
         ``lost_after(sample)`` is the number of steps T − t from which on the norm stays below 0.1, and
         ``vanished_after(sample)`` that from which on it is exactly zero, of the t that are looked at. With a loss also
         ``log_loss_gradient(sample, time)`` = ln ‖∂L/∂h_t‖₂. It is the total derivative: h_t acts through all later

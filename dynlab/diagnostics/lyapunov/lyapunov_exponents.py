@@ -105,8 +105,7 @@ def lyapunov(
         mean divergence, which the sum of all exponents must equal. It is NaN for some exponents of a map of more than
         128 dimensions. ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with
         ``…_error(sample)``. For driven maps also the echo-state test: ``echo_state(sample)``, whether two starts under
-        the same input meet, by the ``shrinkage(sample)`` of their distance. ``separation_rate(sample)`` is how fast
-        nearby starts separate, to be held against the largest exponent.
+        the same input meet, by the ``shrinkage(sample)`` of their distance and the sign of the largest exponent.
 
     Raises
     ------
@@ -183,7 +182,7 @@ def _of_map(
         values = estimates(
             growth, np.asarray(stops - start, dtype=np.float64), stops < cut[:, None], finite_time=finite_time, **how
         )
-        values |= separation(part, start, inside[:, -1], seed) if is_driven else {}
+        values |= separation(part, values["exponent"][:, 0], inside[:, -1], seed) if is_driven else {}
         if driven.after:
             values = {name: each for name, each in values.items() if not name.startswith("mean_exponent")}
         return stops, {"running_exponent": values.pop("running_exponent")}, values

@@ -52,7 +52,6 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, bool]] = {
     "positive_exponent_sum_error": (EACH, "error of that sum", True),
     "echo_state": (EACH, "what becomes of two starts under the same input", False),
     "shrinkage": (EACH, "ln of the last over the first distance of two starts under the same input", False),
-    "separation_rate": (EACH, "separation rate of two starts under the same input", True),
 }
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0"
 SHARED = "NaN where rounding drowns the mode, or a unit is at its kink"
@@ -68,7 +67,6 @@ FLAGS = {
     "kaplan_yorke_dimension_error": f"NaN where the dimension is, or {SPREAD}",
     "positive_exponent_sum": "NaN where the largest exponent has no sign, or the smallest known is positive",
     "positive_exponent_sum_error": f"NaN where the sum is, or {SPREAD}",
-    "separation_rate": "-inf where two orbits became one; NaN where the orbit was cut",
     "shrinkage": "-inf where two starts became one; NaN where the orbit was cut",
 }
 

@@ -51,11 +51,12 @@ def phase_panels(
     """
     asked: dict[str, Any] = {"starts": starts, "steps": steps, "dtype": dtype, "device": device}
     portraits = [planar_portrait(each.matrix, each.kind, each.seed, step_size, **asked) for each in panels]
-    most = max(portrait.sizes[schema.FIXED_POINT] for portrait in portraits)
-    names = list(dict.fromkeys(name for portrait in portraits for name in portrait.data_vars))
-    variables = {str(name): _stacked([_padded(one, str(name), portraits, most) for one in portraits]) for name in names}
-    for coordinate, name in OWN.items():
-        variables[name] = _stacked([portrait[coordinate].variable for portrait in portraits], coordinate)
+    fill = {str(name): FILL[array.dtype.kind] for one in portraits for name, array in one.data_vars.items()}
+    whole = xr.concat(
+        map(_part, portraits), schema.PANEL, data_vars="all", coords="minimal", compat="override", join="outer",
+        combine_attrs="override", fill_value=fill,
+    )  # fmt: skip
+    variables = {str(name): array.variable for name, array in whole.data_vars.items()}
     along = (schema.PANEL,)
     verdicts = np.array([portrait.attrs["verdict"] for portrait in portraits], dtype=object)
     variables["panel_verdict"] = schema.variable(along, verdicts, "what the panel shows")
@@ -99,20 +100,10 @@ def planar_portrait(name: str, kind: str, seed: int = 0, step_size: float = STEP
     return phase_plane(planar_system(matrix, kind, step_size), matrix=by_hand, step_size=step_size, **settings)
 
 
-def _padded(one: xr.Dataset, name: str, portraits: Sequence[xr.Dataset], most: int) -> xr.Variable:
-    """Return the variable of one panel, with the fill value where it has fewer equilibria or no such variable."""
-    pattern = next(portrait[name].variable for portrait in portraits if name in portrait)
-    sizes = {dim: most if dim == schema.FIXED_POINT else pattern.sizes[dim] for dim in pattern.dims}
-    values = np.full(tuple(sizes.values()), FILL[pattern.dtype.kind], dtype=pattern.dtype)
-    if name in one:
-        there = one[name].values
-        values[tuple(slice(size) for size in there.shape)] = there
-    return xr.Variable(pattern.dims, values, pattern.attrs)
-
-
-def _stacked(parts: Sequence[xr.Variable], dim: str | None = None) -> xr.Variable:
-    dims = (schema.PANEL, *([dim] if dim else parts[0].dims))
-    return xr.Variable(dims, np.stack([part.values for part in parts]), parts[0].attrs)
+def _part(one: xr.Dataset) -> xr.Dataset:
+    """Return a portrait whose own coordinates are variables, and whose equilibria have numbers to be joined by."""
+    own = {name: (dim, one[dim].values, one[dim].attrs) for dim, name in OWN.items()}
+    return one.drop_vars(list(OWN)).assign(own).assign_coords({schema.FIXED_POINT: np.arange(len(one["equilibrium"]))})
 
 
 def _verdict(portraits: Sequence[xr.Dataset], step_size: float) -> str:
