@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from dynlab.diagnostics.bifurcation.verdict import KINDS
+from dynlab.diagnostics.bifurcation.variables import LONG as KINDS
 from dynlab.numerics import kinds
 
 PAGE = (Path(__file__).parents[1] / "docs" / "glossary.md").read_text(encoding="utf-8")

@@ -11,7 +11,6 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.basins import variables
 from dynlab.diagnostics.basins.plane import plane_of_starts
-from dynlab.diagnostics.basins.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
@@ -159,7 +158,9 @@ def basins(
         | {"extent": float(np.ptp(plane.window, axis=1).max()) / 2, "steps": steps, "follow": sets, "seed": seed}
         | {"largest_state": bound, "max_memory": max_memory, "dtype": dtype, "device": device}
         | ({"step_size": system.step_size} if isinstance(system, Euler) else {}),
-        verdict=lambda ds: verdict(ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0),
+        verdict=lambda ds: variables.verdict(
+            ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0
+        ),
         method=METHOD,
         coords=variables.coordinates(x, y, system.state_names),
         reasons=variables.REASONS,

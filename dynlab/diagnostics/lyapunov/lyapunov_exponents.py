@@ -16,9 +16,9 @@ from dynlab.diagnostics.lyapunov.orbits import (
     ends_of,
     followed,
     inside_of,
+    separation,
     why_at_zero,
 )
-from dynlab.diagnostics.lyapunov.separation import separation
 from dynlab.diagnostics.lyapunov.variables import dataset
 from dynlab.diagnostics.lyapunov.variational import MOST_VISITED, Loops, Solution, loops_of
 from dynlab.errors import UserError

@@ -7,8 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.orbits import none_inside
-from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
+from dynlab.diagnostics.lyapunov.orbits import DRAW_NEARER, MEET, NEITHER, STAY_APART, none_inside
 from dynlab.numerics.statistics import signs, with_signs
 from dynlab.trajectories.cycles import CYCLE, REST, Attractor
 from dynlab.words import (
