@@ -129,9 +129,8 @@ def geometry(
         ``participation_ratio`` with ``participation_ratio_error``. ``explained_variance(mode)`` is each component's
         share of the variance, with ``explained_variance_error``. ``origin(state)`` and ``direction(axis, state)`` are
         the mean state and the components, and ``trajectory(sample, time, axis)`` are the states along them. Of each
-        fixed point ``fixed_point_position(fixed_point, axis)``, and its ``fixed_point_distance`` from the space of
-        these components. ``unstable_direction(fixed_point, mode, axis)`` is NaN for modes that do not certainly grow.
-        For points that one direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)`` are the
+        fixed point ``fixed_point_position(fixed_point, axis)``. ``unstable_direction(fixed_point, mode, axis)`` is
+        NaN for modes that do not certainly grow. For points that one direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)`` are the
         curves that orbits leave along. ``leads_to(fixed_point, side)`` is the stable fixed point they lead to. Most
         variables of `dynlab.fixed_points` are there too.
 
@@ -232,12 +231,10 @@ def _of_points(
     reach = FAR * float(max(np.abs(each).max(initial=1.0) for each in (counted, places)))
     curves, leads_to = unstable_manifolds(held, points, modes, reach, steps)
     growing, position = growing_directions(modes, points, axes), (places - origin) @ axes.T
-    distance = np.linalg.norm(places - origin - position @ axes, axis=1)
     each, both = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.SIDE)
     curve = (*both, schema.ITERATION, schema.AXIS)
     return {name: points[name].variable for name in COPIED} | {
         "fixed_point_position": ((*each, schema.AXIS), position, "fixed point along principal component"),
-        "fixed_point_distance": (each, distance, "distance of the fixed point from the components' space"),
         "unstable_direction": (
             (*each, schema.MODE, schema.AXIS),
             growing,
