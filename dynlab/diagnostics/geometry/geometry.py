@@ -129,10 +129,11 @@ def geometry(
         ``participation_ratio`` with ``participation_ratio_error``. ``explained_variance(mode)`` is each component's
         share of the variance, with ``explained_variance_error``. ``origin(state)`` and ``direction(axis, state)`` are
         the mean state and the components, and ``trajectory(sample, time, axis)`` are the states along them. Of each
-        fixed point ``fixed_point_position(fixed_point, axis)``. ``unstable_direction(fixed_point, mode, axis)`` is
-        NaN for modes that do not certainly grow. For points that one direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)`` are the
-        curves that orbits leave along. ``leads_to(fixed_point, side)`` is the stable fixed point they lead to. Most
-        variables of `dynlab.fixed_points` are there too.
+        fixed point ``fixed_point_position(fixed_point, axis)``. ``unstable_direction(fixed_point, mode, axis)`` is NaN
+        for modes that do not certainly grow. For points that one direction alone leaves,
+        ``unstable_manifold(fixed_point, side, iteration, axis)`` are the curves that orbits leave along.
+        ``leads_to(fixed_point, side)`` is the stable fixed point they lead to. Most variables of `dynlab.fixed_points`
+        are there too.
 
     Raises
     ------
