@@ -34,6 +34,7 @@ HELD = 6  # numbers of each start beside the states where it starts and ends
 LARGEST_STATE, BEYOND_WINDOW = 1e10, 1e3  # an orbit has left beyond that, and beyond so many times the window's reach
 IN_BOX = 1024  # starts in the box of a system of more than two states, and a tenth of the grid's at most
 SEARCHED, SEARCH_WORK = 256, 2.0**33  # starts of the search for fixed points, fewer of large networks: n³ each
+UNREACHED = "0: attractors that no start on the plane reaches"
 METHOD = (
     "Every start is followed for the steps that the settings name, and longer while it comes nearer to an attractor. "
     "Fixed points and cycles are those to which Newton's method leads from ends that repeat within 1e-9, and stable "
@@ -134,11 +135,14 @@ def basins(
     ([1, 1, 1, 1], [0.25, 0.25, 0.25, 0.25])
     """
     each = sum(one.numel() for one in system.parameters()) or system.state_size  # about the multiplications of a step
-    asked, grid = grid, usual_grid(each * max(steps, 1)) if grid is None else grid
+    asked, usual = grid, int(np.clip(np.sqrt(WORK / (each * max(steps, 1))), SMALLEST_GRID, GRID))
+    grid = usual if grid is None else grid
     _check(system, grid, steps, extent, largest_state, max_memory)
     held, driven = under_constant_input(system, inputs, at, at_step, dtype, device)
     exact = Held(frozen(system), held.input.double().cpu(), held.t)
-    states = _visited(system, inputs, dtype, device) if states is None and inputs is not None else states
+    if states is None and inputs is not None:
+        along: Real = simulate(system, inputs, dtype=dtype, device=device)["trajectory"].values[:, 1:]
+        states = along[np.isfinite(along).all(axis=2)]
     plane = plane_of_starts(exact, states, extent, box, largest_state or LARGEST_STATE, seed)
     bound = largest_state or max(LARGEST_STATE, BEYOND_WINDOW * plane.reach)
     x, y = (np.linspace(ends[0], ends[1], grid) for ends in plane.window)
@@ -164,19 +168,8 @@ def basins(
         method=METHOD,
         coords=variables.coordinates(x, y, system.state_names),
         reasons=variables.REASONS,
-        flags=variables.unreached(found),
+        flags={"share": UNREACHED} if found["missed_attractors"].values else {},
     )
-
-
-def _visited(system: System, inputs: Any, dtype: str, device: str) -> Real:
-    """Return the finite states (k, state) after the first along the inputs."""
-    states: Real = simulate(system, inputs, dtype=dtype, device=device)["trajectory"].values[:, 1:]
-    return states[np.isfinite(states).all(axis=2)]
-
-
-def usual_grid(each: float) -> int:
-    """Return the starts in each direction of a network that takes so many multiplications for one start."""
-    return int(np.clip(np.sqrt(WORK / each), SMALLEST_GRID, GRID))
 
 
 def _check(

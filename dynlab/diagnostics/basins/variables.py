@@ -48,12 +48,6 @@ def variables(ends: Ends, grid: int, plane: Plane, is_flow: bool) -> dict[str, x
     return of_plane | of_attractors(attractors, basin, elsewhere, plane, is_flow)
 
 
-def unreached(found: dict[str, xr.Variable]) -> dict[str, str]:
-    """Return the flag of shares that are 0 since no start on the plane reaches an attractor, if there are any."""
-    missed = int(found["missed_attractors"].values)
-    return {"share": "0: attractors that no start on the plane reaches"} if missed else {}
-
-
 def by_share(ends: Ends, grid: int) -> tuple[list[Attractor], Index, Index]:
     """Return the attractors by how many starts on the plane end there, and the labels in these numbers.
 

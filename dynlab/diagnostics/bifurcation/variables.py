@@ -192,17 +192,15 @@ def stability_changes(diagram: Diagram, name: str) -> list[tuple[float, str, int
             event, at = diagram.bifurcations[one.bifurcation], float(one.z[-1])
             sides = [branch.solutions[:index][::-1], branch.solutions[index + 1 :]]
             apart = BEYOND * event.error / diagram.curve.width
-            first, second = (_decided(side, at, apart) for side in sides)
+            first, second = (
+                next((each for each in side if each.kind.stable >= 0 and abs(each.z[-1] - at) > apart), None)
+                for side in sides
+            )
             if first and second and {first.kind.stable, second.kind.stable} == {0, 1}:
                 stable, unstable = (first, second) if first.kind.stable else (second, first)
                 text, change = _change(diagram, event, stable, unstable, name)
                 found.append((at, text, one.bifurcation, change))
     return sorted(found, key=lambda each: each[:2])
-
-
-def _decided(side: list[Solution], at: float, apart: float) -> Solution | None:
-    """Return the nearest decided solution of a side that is farther from `at` than `apart`."""
-    return next((one for one in side if one.kind.stable >= 0 and abs(one.z[-1] - at) > apart), None)
 
 
 def _change(diagram: Diagram, one: Bifurcation, stable: Solution, unstable: Solution, name: str) -> tuple[str, str]:

@@ -211,7 +211,11 @@ def _ending(ds: xr.Dataset, name: str) -> str:
     words = {"periods": joined(periods), "cycles": "a periodic orbit" if len(periods) == 1 else "periodic orbits"}
     if "floquet_multiplier" in ds:
         pairs = zip(ds["floquet_multiplier"].values[here], ds["floquet_error"].values[here], strict=True)
-        words["floquet"] = joined(sorted({_multiplier(*pair) for pair in pairs}))
+        small = {
+            number(value, 2) if abs(value) > error else f"below {at_most(abs(value) + error, 1)}"
+            for value, error in pairs
+        }
+        words["floquet"] = joined(sorted(small))
     if name == CLOSED_CURVE:
         centres = ds["equilibrium"].values if len(ds["equilibrium"]) else np.zeros((1, 2))
         orbits = ds["long_orbit"].values[here]
@@ -220,7 +224,3 @@ def _ending(ds: xr.Dataset, name: str) -> str:
         point = ("the equilibrium" if "flow_kind" in ds else "the fixed point") if len(ds["equilibrium"]) else "0"
         words["distances"] = f"{' to '.join(dict.fromkeys(span))} from {point}"
     return ENDINGS[name].format(**words)
-
-
-def _multiplier(value: float, error: float) -> str:
-    return number(float(value), 2) if abs(value) > error else f"below {at_most(abs(value) + error, 1)}"
