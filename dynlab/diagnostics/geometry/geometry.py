@@ -263,16 +263,11 @@ def jackknife(states: Real) -> tuple[Real, Real]:
     samples, _, n = states.shape
     if samples < 2:
         return np.array(np.nan), np.full(n, np.nan)
-    centred = states - states.mean(axis=(0, 1))
-    parts = [group.reshape(-1, n) for group in np.array_split(centred, min(samples, GROUPS))]
-    sums, products, variances = [part.sum(axis=0) for part in parts], [part.T @ part for part in parts], []
-    total, whole = np.sum(sums, axis=0), np.sum(products, axis=0)
-    for part, one, product in zip(parts, sums, products, strict=True):
-        left = centred[..., 0].size - len(part)
-        mean = (total - one) / left
-        covariance = (whole - product) / left - np.outer(mean, mean)
-        variances.append(np.linalg.eigvalsh(covariance)[::-1].clip(min=0.0))
-    found = np.array(variances)
-    each = participation_ratio(found), found / found.sum(axis=1, keepdims=True)
-    ratio, shares = (np.sqrt((len(parts) - 1) * np.var(values, axis=0)) for values in each)
+    groups, found = np.array_split(np.arange(samples), min(samples, GROUPS)), []
+    for group in groups:
+        left = np.delete(states, group, axis=0).reshape(-1, n)
+        found.append(np.linalg.eigvalsh(np.cov(left, rowvar=False).reshape(n, n))[::-1].clip(min=0.0))
+    variances = np.array(found)
+    each = participation_ratio(variances), variances / variances.sum(axis=1, keepdims=True)
+    ratio, shares = (np.sqrt((len(groups) - 1) * np.var(values, axis=0)) for values in each)
     return ratio, shares

@@ -28,7 +28,7 @@ from dynlab.words import (
     ranged,
     subscript,
     with_error,
-)  # fmt: skip
+)
 
 METHOD = (
     f"The Jacobians carry a random frame forward. QR makes it orthonormal every {LONGEST} steps, or before a growth "
