@@ -132,8 +132,10 @@ def end_to_end(
     >>> (ds["log_singular_value"].values / 100).round(3).tolist()
     [[[-0.693, -6.908]]]
     """
-    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-    driven = drive(system, inputs, initial_state, uneven=True, **of)
+    driven = drive(
+        system, inputs, initial_state, dtype=dtype, device=device, seed=seed,
+        inputs_description=inputs_description, uneven=True,
+    )  # fmt: skip
 
     def along(part: Driven) -> tuple[Any, ...]:
         steps = chosen_steps(part.steps, times)

@@ -122,8 +122,10 @@ def spectrum(
     >>> ds["time"].values.tolist(), ds["spectral_radius"].values.tolist()
     ([1, 6, 10], [[0.5, 0.5, 0.5]])
     """
-    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-    driven = drive(system, inputs, initial_state, uneven=True, **of)
+    driven = drive(
+        system, inputs, initial_state, dtype=dtype, device=device, seed=seed,
+        inputs_description=inputs_description, uneven=True,
+    )  # fmt: skip
     chosen = usual_times(system, len(driven.states)) if times is None else times
 
     def along(part: Driven) -> tuple[Any, ...]:

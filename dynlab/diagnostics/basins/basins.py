@@ -191,6 +191,5 @@ def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
     with torch.no_grad():
         found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
     roots = found.states[found.converged].numpy()
-    unlike = np.unique(merged(roots), return_index=True)[1]
-    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[unlike])
+    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[np.unique(merged(roots), return_index=True)[1]])
     return [one for one in dict.fromkeys(listed) if one is not None and one.stable == 1]

@@ -44,8 +44,7 @@ REASONS = {
 def variables(ends: Ends, grid: int, plane: Plane, is_flow: bool) -> dict[str, xr.Variable]:
     """Return all variables, with the attractors by their share."""
     attractors, basin, elsewhere = by_share(ends, grid)
-    of_plane = of_grid(basin, ends, attractors, plane)
-    return of_plane | of_attractors(attractors, basin, elsewhere, plane, is_flow)
+    return of_grid(basin, ends, attractors, plane) | of_attractors(attractors, basin, elsewhere, plane, is_flow)
 
 
 def by_share(ends: Ends, grid: int) -> tuple[list[Attractor], Index, Index]:
@@ -143,8 +142,7 @@ def _class(one: Attractor) -> str:
     """Return the stability of a point at rest; any other attractor's kind."""
     if one.form != REST or one.kind.startswith("continuum"):
         return one.kind
-    words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}
-    return words[one.stable]
+    return {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}[one.stable]
 
 
 def coordinates(x: Real, y: Real, states: tuple[str, ...]) -> dict[str, xr.Variable]:
@@ -186,8 +184,7 @@ def basin_entropy(
     border = entropies[(shares > 0).sum(axis=0) > 1]
     if not len(border):
         return float(entropies.mean()), np.nan, np.nan, 0
-    error = float(border.std() / np.sqrt(len(border)))
-    return float(entropies.mean()), float(border.mean()), error, len(border)
+    return float(entropies.mean()), float(border.mean()), float(border.std() / np.sqrt(len(border))), len(border)
 
 
 def _boxes(grid: NDArray[Any]) -> NDArray[Any]:

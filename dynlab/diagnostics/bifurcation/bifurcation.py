@@ -213,8 +213,7 @@ def _coordinate(diagram: Diagram) -> int:
     """Return the coordinate that varies most along the stable branches, where there are any."""
     solutions = [one for branch in diagram.branches for one in branch.solutions]
     stable = [one for one in solutions if one.kind.stable == 1] or solutions
-    spread = np.std([diagram.curve.state(one.z) for one in stable], axis=0) if stable else np.zeros(1)
-    return int(np.argmax(spread))
+    return int(np.argmax(np.std([diagram.curve.state(one.z) for one in stable], axis=0) if stable else np.zeros(1)))
 
 
 def _check(

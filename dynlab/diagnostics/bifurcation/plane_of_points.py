@@ -45,8 +45,7 @@ class Plane:
         """
         every = np.arange(len(self.places))
         states, reached = self._newton(self._at(np.tile(start, (len(every), 1)), every))
-        away = np.linalg.norm(states[:, : self.n] - start, axis=1)
-        first = int(np.where(reached, away, np.inf).argmin())
+        first = int(np.where(reached, np.linalg.norm(states[:, : self.n] - start, axis=1), np.inf).argmin())
         reached &= every == first
         grid = every.reshape(self.side, self.side)
         down, right = (grid[1:], grid[:-1]), (grid[:, 1:], grid[:, :-1])

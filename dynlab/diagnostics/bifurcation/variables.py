@@ -124,9 +124,8 @@ def _orbits(diagram: Diagram, observed: int) -> Real:
 def _of_orbits(seen: Visited, coordinate: int, is_flow: bool) -> dict[str, tuple[Any, ...]]:
     what, each = f"h_{coordinate + 1}", (schema.PARAMETER, schema.SAMPLE)
     states, units = seen.states[..., coordinate], schema.SECOND if is_flow else schema.STEP
-    words = f"extremum of {what}" if is_flow else f"state {what}"
     return {
-        "visited": ((*each, schema.ITERATION), states, words),
+        "visited": ((*each, schema.ITERATION), states, f"extremum of {what}" if is_flow else f"state {what}"),
         "settled": (each, seen.settled, "1 on an attractor, 0 on none yet, −1 left the bound"),
         "cycle_period": (each, seen.period, "period of the cycle that the orbit ends on", units),
         "cycle_multiplier": (each, seen.multiplier, "largest |μ| of that cycle, but for a flow's own 1"),

@@ -124,13 +124,13 @@ def covariant_vectors(
         if isinstance(system, Flow):
             tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
         else:
-            how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-            how["inputs_description"] = inputs_description
-            driven, _, origin = driven_orbit(system, inputs, steps, initial_state, largest_state, **how)
+            driven, _, origin = driven_orbit(
+                system, inputs, steps, initial_state, largest_state, dtype=dtype, device=device, seed=seed,
+                inputs_description=inputs_description,
+            )  # fmt: skip
             tangent, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(tangent.count, transient, backward_transient)
-        passes = Passes(tangent, count, first, last, max_memory, seed)
-        kept, values = measured(tangent, passes, first, last, times)
+        kept, values = measured(tangent, Passes(tangent, count, first, last, max_memory, seed), first, last, times)
     asked |= {"transient": first, "backward_transient": tangent.count - last, "steps": tangent.count}
     window = last - first
     words = f"{window:,} intervals" if isinstance(system, Flow) else over(window, inputs_description)

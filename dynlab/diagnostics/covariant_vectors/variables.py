@@ -80,9 +80,8 @@ def measured(steps: TangentSteps, passes: Passes, first: int, last: int, times: 
         part = slice(stretch.start - first, stretch.stop - first)
         angles[:, :, part] = subspace_angles(stretch, unstable, stable, sound.sum(axis=1))
     determined = sound & (differences <= AGREE) & _separated(exponents, min(first, steps.count - last))
-    left = kept >= cut[:, None]
     values = {
-        "trajectory": np.where(left[..., None], np.nan, steps.states[:, kept]),
+        "trajectory": np.where((kept >= cut[:, None])[..., None], np.nan, steps.states[:, kept]),
         "vector": np.where(determined[:, None, :, None], vectors, np.nan),
         "local_rate": np.where(determined[:, None], rates, np.nan),
         "mean_local_rate": np.where(determined, total / window, np.nan),

@@ -93,8 +93,7 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     starts = torch.cat([torch.stack([start, reached]), drawn]).flatten(0, 1)
     points = torch.arange(number).repeat(len(drawn) + 2)
     ended = solve(*_at(flow, points), starts)
-    found = ended.converged.reshape(-1, number).any(dim=0)
-    rows = (~found[points]).nonzero()[:, 0]
+    rows = (~ended.converged.reshape(-1, number).any(dim=0)[points]).nonzero()[:, 0]
     if len(rows):  # where Newton's method stops in a slow region the flow itself leads on
         f, jacobian = _at(flow, points[rows])
         again = solve(f, jacobian, led_by_flow(f, jacobian, starts[rows]))

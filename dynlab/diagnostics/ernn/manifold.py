@@ -174,8 +174,7 @@ def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.ran
     if lost.any():
         begin, given = (part[lost].double().cpu() for part in (starts.reshape(-1, n), inputs))
         exact = InnerFlow(frozen(network, torch.float64, "cpu"), torch.zeros_like(begin), given)
-        again = inner_equilibria(exact, begin, begin, generator)
-        equilibria[lost] = torch.as_tensor(again.states).to(equilibria)
+        equilibria[lost] = torch.as_tensor(inner_equilibria(exact, begin, begin, generator).states).to(equilibria)
     return equilibria.reshape(starts.shape)
 
 

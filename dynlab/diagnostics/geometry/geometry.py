@@ -213,7 +213,6 @@ def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -
     ratio_error, share_errors = jackknife(counted)
     total, mode = found.variances.sum(), (schema.MODE,)
     shares = found.variances / total if total > 0 else np.full(len(found.variances), np.nan)
-    along = "state along principal component"
     return {
         "participation_ratio": ((), participation_ratio(shares), "participation ratio of the states"),
         "participation_ratio_error": ((), ratio_error, "standard error of the participation ratio"),
@@ -221,7 +220,7 @@ def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -
         "explained_variance_error": (mode, share_errors, "standard error of the share"),
         "origin": ((schema.STATE,), found.origin, "mean state"),
         "direction": ((schema.AXIS, schema.STATE), axes, "principal component"),
-        "trajectory": ((schema.SAMPLE, schema.TIME, schema.AXIS), trajectory, along),
+        "trajectory": ((schema.SAMPLE, schema.TIME, schema.AXIS), trajectory, "state along principal component"),
     }
 
 
@@ -249,8 +248,7 @@ def _of_points(
 @np.errstate(invalid="ignore", divide="ignore")
 def participation_ratio(variances: Real) -> Real:
     """Return (Σv)²/Σv² of a covariance's eigenvalues v (..., component): how many share the variance; NaN without."""
-    shares = variances / variances.sum(axis=-1, keepdims=True)
-    return np.asarray(1 / (shares**2).sum(axis=-1))
+    return np.asarray(1 / ((variances / variances.sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1))
 
 
 @np.errstate(invalid="ignore", divide="ignore")

@@ -137,8 +137,10 @@ def gradient(
     """
     if loss is None and targets is not None:
         raise UserError("targets are what a loss is given: give loss, too, or leave them out.")
-    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-    driven = drive(system, inputs, initial_state, uneven=True, **of)
+    driven = drive(
+        system, inputs, initial_state, dtype=dtype, device=device, seed=seed,
+        inputs_description=inputs_description, uneven=True,
+    )  # fmt: skip
     large = driven.states.shape[-1] > EVERY
     if loss is not None and driven.after:
         raise UserError("A loss is of sequences of one length: give those of each length alone.")
@@ -149,8 +151,7 @@ def gradient(
         if loss is not None:
             with nullcontext() if large else one_torch_thread():
                 found["log_loss_gradient"] = log_loss_gradient(loss, targets, part, large)[:, chosen]
-        of_samples = {"surviving": found.pop("surviving"), **_losses(found, part.steps - chosen)}
-        return chosen, found, of_samples
+        return chosen, found, {"surviving": found.pop("surviving"), **_losses(found, part.steps - chosen)}
 
     chosen, found = driven.joined(along)
     settings = {"loss": getattr(loss, "__name__", type(loss).__name__) if loss else None, "times": chosen.tolist()}

@@ -144,9 +144,10 @@ def lyapunov(
         if isinstance(system, Flow):
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
-            how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "uneven": True}
-            how["inputs_description"] = inputs_description
-            orbit = driven_orbit(system, inputs, steps, initial_state, asked["largest_state"], **how)
+            orbit = driven_orbit(
+                system, inputs, steps, initial_state, largest_state, dtype=dtype, device=device, seed=seed,
+                inputs_description=inputs_description, uneven=True,
+            )  # fmt: skip
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
         ds.attrs["verdict"] += f" Of {n:,} exponents these are the first {count}: all by -k {n}, in Python k={n}."
@@ -218,8 +219,7 @@ def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Fla
     (samples, _, n), carried = driven.states.shape, _vectors_for(k, driven.states.shape[-1])
     frame = np.stack([random_frame(samples, n, carried, seed + number) for number in range(frames)])
     if start:
-        aligned = growth_along(jacobian_maps(driven, 0, start, carried, inside), frame, stops)
-        frame = renewed(aligned.columns, seed)
+        frame = renewed(growth_along(jacobian_maps(driven, 0, start, carried, inside), frame, stops).columns, seed)
     return growth_along(jacobian_maps(driven, start, driven.steps, carried, inside), frame, stops)
 
 

@@ -39,8 +39,7 @@ BORDER = (CENTER, "equilibria", "period-2")  # words of the kinds that a nonline
 
 def without_input(system: System) -> Held:
     """Hold a system's input at zero, in the dtype and on the device of its weights."""
-    like = next(system.parameters(), torch.zeros(0, dtype=torch.float64))
-    return Held(system, like.new_zeros(system.input_size))
+    return Held(system, next(system.parameters(), torch.zeros(0, dtype=torch.float64)).new_zeros(system.input_size))
 
 
 def field(held: Held, states: Real) -> Real:
@@ -230,9 +229,8 @@ def eigenvectors(one: Equilibrium) -> Real:
 def _kinds(which: str, known: list[tuple[Kind, Complex]], name: str, unit: str) -> dict[str, tuple[Any, ...]]:
     along, values = (schema.FIXED_POINT,), np.array([each for _, each in known], dtype=complex).reshape(-1, 2)
     names, stable = np.array([kind.name for kind, _ in known], dtype=object), [kind.stable for kind, _ in known]
-    words = f"stable for the {which}: 1, 0, −1 undecided"
     return {
         f"{which}_eigenvalue": ((*along, schema.MODE), values, name, unit),
         f"{which}_kind": (along, names, f"kind for the {which}"),
-        f"{which}_stable": (along, np.array(stable, dtype=np.int8), words),
+        f"{which}_stable": (along, np.array(stable, dtype=np.int8), f"stable for the {which}: 1, 0, −1 undecided"),
     }

@@ -82,8 +82,7 @@ def orbit_ends(held: Held, initial: Real, equilibria: Real) -> dict[str, Any]:
         outcomes = [how if name == UNSETTLED else name for name, how in zip(outcomes, moving, strict=True)]
         last = np.where(np.isfinite(states).all(axis=2, keepdims=True), states, np.nan)[-KEPT:].swapaxes(0, 1)
         number = np.arange(STEPS - KEPT + 1, STEPS + 1)
-        dims = (schema.SAMPLE, schema.ITERATION, schema.STATE)
-        found["long_orbit"] = (dims, last, "state h after many steps")
+        found["long_orbit"] = ((schema.SAMPLE, schema.ITERATION, schema.STATE), last, "state h after many steps")
         found[schema.ITERATION] = ((schema.ITERATION,), number, "step t", schema.STEP)
     return found | {
         "outcome": (along, np.array(outcomes, dtype=object), "where the orbit ends"),
@@ -163,10 +162,9 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
     else:
         before = _against_map(held, starts, times, window)
     dims = (schema.FIXED_POINT, schema.SIDE, schema.POINT, schema.STATE)
-    past = "state h as long before the start"
     return {
         "separatrix": (dims, curves, "separatrix: states whose orbits end at the saddle"),
-        "backward_orbit": ((schema.SAMPLE, schema.TIME, schema.STATE), before, past),
+        "backward_orbit": ((schema.SAMPLE, schema.TIME, schema.STATE), before, "state h as long before the start"),
     }
 
 

@@ -61,7 +61,6 @@ def phase_panels(
     verdicts = np.array([portrait.attrs["verdict"] for portrait in portraits], dtype=object)
     variables["panel_verdict"] = schema.variable(along, verdicts, "what the panel shows")
     variables["title"] = schema.variable(along, np.array([p.title for p in panels], dtype=object), "panel")
-    letters = np.array([panel.letter for panel in panels], dtype=object)
     return schema.dataset(
         variables,
         system="planar systems",
@@ -71,7 +70,7 @@ def phase_panels(
         verdict=_verdict(portraits, step_size),
         method=portraits[-1].attrs["method"],
         coords={
-            schema.PANEL: schema.variable(along, letters, "panel"),
+            schema.PANEL: schema.variable(along, np.array([panel.letter for panel in panels], dtype=object), "panel"),
             schema.TIME: portraits[0][schema.TIME].variable,
         },
         flags={

@@ -34,8 +34,7 @@ def verdict(ds: xr.Dataset, at: Any, described: str) -> str:
     if side == STABLE:
         margin = float((errors - beyond).min())
         change = float(np.nanmin([float(ds["instability_distance"]), margin]))
-        least = at_most(change * (1 - ROUNDING), 3)
-        text += f" A change of norm {least}{' per second' * flow} can make A unstable"
+        text += f" A change of norm {at_most(change * (1 - ROUNDING), 3)}{' per second' * flow} can make A unstable"
         if number(change, 2) != number(margin, 2):
             text += f"; with orthogonal eigenvectors it would take {at_least(margin, 3)}{' per second' * flow}"
         text += "."

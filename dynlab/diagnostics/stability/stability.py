@@ -196,8 +196,7 @@ def _of_flow(
     """Return theory's bounds on Re λ, and where the Jacobian is diag(c) M the plane of ε and γ."""
     before = torch.as_tensor(times - 1, device=driven.states.device)
     flow = driven.system.flow if isinstance(driven.system, Euler) else step.flow
-    operator = jacobian(flow, driven.states[:, before], driven.inputs[:, before], before)
-    found = operator.scaled_matrix()
+    found = jacobian(flow, driven.states[:, before], driven.inputs[:, before], before).scaled_matrix()
     if found is None:
         return [], {}
     diagonals = np.broadcast_to(found[0].double().cpu().numpy(), rates.value.shape)
