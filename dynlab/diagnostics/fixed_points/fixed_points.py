@@ -139,8 +139,7 @@ def fixed_points(
     count = starts if isinstance(starts, int) else usual_starts(system)
     given = None if starts is None or isinstance(starts, int) else given_starts(held, starts)
     visited = driven_states(held.system, driven) if driven is not None and isinstance(held.system, Map) else None
-    where: dict[str, Any] = {"dtype": number_type(dtype), "device": device, "seed": seed}
-    found = search(held, count=count, given=given, visited=visited, **where)
+    found = search(held, count=count, given=given, visited=visited, dtype=number_type(dtype), device=device, seed=seed)
     if slow_points is not None:
         found = with_slow_points(held, found, given, visited, count, slow_points, seed)
     rows = _in_order(held, found, certify, seed)
@@ -152,12 +151,13 @@ def fixed_points(
         said += proofs.verdict(rows)
     if certificates is not None:
         proofs.write_certificates(held, rows, certificates)
-    settings: dict[str, Any] = {"starts": count if given is None else len(given), "given_starts": given is not None}
-    settings |= {"inputs": None if driven is None else list(driven.shape), "slow_points": slow_points}
     ds = schema.result(
         system,
         variables,
-        settings=settings | held_settings(system, at, held) | {"certify": certify} | where | {"dtype": dtype},
+        settings=held_settings(system, at, held)
+        | {"starts": count if given is None else len(given), "given_starts": given is not None, "certify": certify}
+        | {"inputs": None if driven is None else list(driven.shape), "slow_points": slow_points}
+        | {"dtype": dtype, "device": device, "seed": seed},
         verdict=said,
         method=METHOD + proofs.METHOD * certify,
         reasons=REASONS,

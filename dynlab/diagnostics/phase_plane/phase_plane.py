@@ -157,9 +157,12 @@ def phase_plane(
     origin = _origin(system, exact, matrix)
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     found = equilibria(exact, drawn, euler_step, origin)
-    rows = {"trajectory": orbits["trajectory"].variable} | field_variables(held, drawn.grid(grid))
-    rows |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
-    rows |= {} if origin is None else conserved(origin, drawn.grid(grid))
+    rows = (
+        {"trajectory": orbits["trajectory"].variable}
+        | field_variables(held, drawn.grid(grid))
+        | equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
+        | ({} if origin is None else conserved(origin, drawn.grid(grid)))
+    )
     if not analysed.is_flow:
         ends = orbit_ends(analysed, initial, np.array([one.state for one in found]).reshape(-1, 2))
     rows |= ends | come_from(analysed, found, orbits, drawn)

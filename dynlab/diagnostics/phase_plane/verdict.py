@@ -118,8 +118,8 @@ def _several(ds: xr.Dataset) -> str:
     if not alone and not many:
         return f"The window holds no {noun}."
     listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in alone[:LISTED]]
-    listed += [f"{len(alone) - LISTED} more"] if len(alone) > LISTED else []
-    held = [f"{counted(len(alone), one, noun)}: {joined(listed)}"] if alone else []
+    more = [f"{len(alone) - LISTED} more"] * (len(alone) > LISTED)
+    held = [f"{counted(len(alone), one, noun)}: {joined(listed + more)}"] * bool(alone)
     held += [f"a continuum of {noun}, through {state(ds['equilibrium'].values[i])}" for i in many[:1]]
     return f"The window holds {'; and '.join(held)}."
 

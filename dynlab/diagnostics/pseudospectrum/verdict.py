@@ -29,8 +29,10 @@ def verdict(ds: xr.Dataset, at: Any, described: str) -> str:
     if side == UNDECIDED or errors.max() > WIDE:
         size = with_error(float(sizes[leading]), float(errors[leading]))
     name, where = "abscissa" if flow else "radius", described or place(np.array(settings["state"]))
-    text = f"The spectral {name} of the Jacobian A at {where} is {size}{' per second' * flow}: {side}."
-    text += f" {'With A held fixed, ' * bool(described)}{_growth(ds, side)}."
+    text = (
+        f"The spectral {name} of the Jacobian A at {where} is {size}{' per second' * flow}: {side}. "
+        f"{'With A held fixed, ' * bool(described)}{_growth(ds, side)}."
+    )
     if side == STABLE:
         margin = float((errors - beyond).min())
         change = float(np.nanmin([float(ds["instability_distance"]), margin]))
