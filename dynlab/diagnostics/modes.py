@@ -121,10 +121,9 @@ def modes(
     points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, dtype=dtype, device=device, seed=seed)
     found, held = verified(points), held_map(system, points)
     each = leading_modes(held, found, [count] * found.sizes[schema.FIXED_POINT])
-    variables = {name: found[name].variable for name in COPIED} | _variables(found, each, count, held, readout)
     return schema.result(
         system,
-        variables,
+        {name: found[name].variable for name in COPIED} | _variables(found, each, count, held, readout),
         settings={name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")}
         | {"k": count, "readout": readout is not None, "seed": seed, "dtype": dtype, "device": device},
         verdict=lambda ds: (

@@ -164,9 +164,8 @@ def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[s
         parts = [_of_stack(driven.system, of.blocks, *each, conditions) for each in stacks]
         return tuple(np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
 
-    joined = in_threads(work, samples, 8 * ARRAYS * n * n * len(steps))
     names = (*NAMES[: 2 + 2 * conditions], *RATES * (of is not driven.system))
-    return _with_radius(dict(zip(names, joined, strict=True)))
+    return _with_radius(dict(zip(names, in_threads(work, samples, 8 * ARRAYS * n * n * len(steps)), strict=True)))
 
 
 @np.errstate(invalid="ignore")

@@ -200,10 +200,9 @@ def _diagram(varied: Varied, begun: dict[float, list[Vector]], bound: float, max
     n = varied.system.state_size
     near = [(state, p) for p, states in begun.items() for state in states if np.abs(state).max() <= bound]
     scale = scale_of([state for state, _ in near], n)
-    curve = SolutionCurve(varied, scale)
     face = np.append(bound / scale, 1.0)
     longest = LONGEST_STEP if n <= SMALL else LONGER_STEP
-    diagram = Diagram(curve, np.append(-face[:-1], 0.0), face, longest, max_period)
+    diagram = Diagram(SolutionCurve(varied, scale), np.append(-face[:-1], 0.0), face, longest, max_period)
     for state, p in through(near):
         diagram.start(state, p)
     return diagram, max(sum(np.abs(state).max() > bound for state in states) for states in begun.values())

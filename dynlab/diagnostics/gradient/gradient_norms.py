@@ -184,13 +184,12 @@ def _losses(found: dict[str, NDArray[Any]], back: Index) -> dict[str, Real]:
     """Return after how many of the steps `back` (time,), decreasing, the norm stays below `SURVIVES`, and is zero."""
     with np.errstate(invalid="ignore"):
         small = found["log_norm"] + found["log_norm_error"] < np.log(SURVIVES)
-    zero = np.isneginf(found["log_norm"])
 
     def since(holds: NDArray[np.bool_]) -> Real:
         from_start = np.logical_and.accumulate(holds, axis=1).sum(axis=1)  # longest products come first
         return np.where(from_start > 0, back[np.maximum(from_start, 1) - 1], np.nan).astype(float)
 
-    return {"lost_after": since(small), "vanished_after": since(zero)}
+    return {"lost_after": since(small), "vanished_after": since(np.isneginf(found["log_norm"]))}
 
 
 def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
