@@ -113,12 +113,11 @@ def _state(diagram: Diagram, observed: int) -> str:
 
 def _orbits(diagram: Diagram, observed: int) -> Real:
     """Return one coordinate of the orbit at each solution, (point, phase), NaN beyond its period."""
-    longest, found = max([1, *(branch.period for branch in diagram.branches)]), []
-    for branch in diagram.branches:
-        for one in branch.solutions:
-            orbit = diagram.curve.of_period(branch.period).orbit(one.z)[:, observed]
-            found.append(np.pad(orbit, (0, longest - branch.period), constant_values=np.nan))
-    return np.array(found).reshape(-1, longest)
+    curves = [(diagram.curve.of_period(branch.period), branch) for branch in diagram.branches]
+    orbits = [curve.orbit(one.z)[:, observed] for curve, branch in curves for one in branch.solutions]
+    longest = max([1, *map(len, orbits)])
+    padded = [np.pad(orbit, (0, longest - len(orbit)), constant_values=np.nan) for orbit in orbits]
+    return np.array(padded).reshape(-1, longest)
 
 
 def _of_orbits(seen: Visited, coordinate: int, is_flow: bool) -> dict[str, tuple[Any, ...]]:

@@ -235,6 +235,5 @@ def share_bound(new: int, starts: int, test: int, searches: int = 1) -> float:
     >>> round(share_bound(0, 256, 1), 4), round(share_bound(3, 256, 1), 4)
     (0.0143, 0.0339)
     """
-    if new >= starts:
-        return 1.0
-    return float(betaincinv(new + 1, starts - new, 1 - WRONG / (2**test * searches)))
+    share = WRONG / (2**test * searches)
+    return 1.0 if new >= starts else float(betaincinv(new + 1, starts - new, 1 - share))

@@ -261,11 +261,10 @@ def jackknife(states: Real) -> tuple[Real, Real]:
     samples, _, n = states.shape
     if samples < 2:
         return np.array(np.nan), np.full(n, np.nan)
-    groups, found = np.array_split(np.arange(samples), min(samples, GROUPS)), []
-    for group in groups:
-        left = np.delete(states, group, axis=0).reshape(-1, n)
-        found.append(np.linalg.eigvalsh(np.cov(left, rowvar=False).reshape(n, n))[::-1].clip(min=0.0))
-    variances = np.array(found)
+    groups = np.array_split(np.arange(samples), min(samples, GROUPS))
+    left = (np.delete(states, group, axis=0).reshape(-1, n) for group in groups)
+    found = [np.linalg.eigvalsh(np.cov(each, rowvar=False).reshape(n, n)) for each in left]
+    variances = np.array(found)[:, ::-1].clip(min=0.0)
     each = participation_ratio(variances), variances / variances.sum(axis=1, keepdims=True)
     ratio, shares = (np.sqrt((len(groups) - 1) * np.var(values, axis=0)) for values in each)
     return ratio, shares
