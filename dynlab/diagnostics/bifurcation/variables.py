@@ -154,9 +154,11 @@ def verdict(
     changes = list(dict.fromkeys(text for _, text, _, _ in stability_changes(diagram, name)))
     more = len(changes) - MOST_CHANGES
     listed = changes[:MOST_CHANGES] + [f"{counted(more, 'more change')} of stability follow"] * (more > 0)
-    nothing = f"no change of stability was located for {over}"
-    if not diagram.branches:
-        nothing = f"no isolated {noun} up to |h_i| = {bound:g} was found for {over}"
+    nothing = (
+        f"no change of stability was located for {over}"
+        if diagram.branches
+        else f"no isolated {noun} up to |h_i| = {bound:g} was found for {over}"
+    )
     sentences = ["; ".join(listed) or nothing, _counts(diagram, name) if diagram.branches else ""]
     sentences.append("; ".join(_limits(diagram, name, noun, bound, beyond_bound, orbits)))
     return ". ".join(capital(each) for each in sentences if each) + "."

@@ -211,6 +211,5 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
         factor = sized(loss[known, 0] - loss[known, -1])
         text += f" From t = T back to t = 0 the gradient of the loss changes by the factor {factor}."
-    if ds.sizes[schema.TIME] <= steps:
-        text += f" The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
-    return text
+    some = f" The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
+    return text + some * (ds.sizes[schema.TIME] <= steps)

@@ -188,9 +188,8 @@ def _described(held: Held, row: Record, continuum: bool, step_size: float | None
 def equilibrium_variables(found: list[Equilibrium], is_flow: bool, is_map: bool) -> dict[str, tuple[Any, ...]]:
     """Return the variables of each equilibrium: of the flow where there is one, of the map where there is one."""
     along, state = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.STATE)
-    point, points, unit = "fixed point", "fixed points", schema.ONE
-    if is_flow:
-        point, points, unit = "equilibrium", "equilibria", schema.PER_SECOND
+    point, points = ("equilibrium", "equilibria") if is_flow else ("fixed point", "fixed points")
+    unit = schema.PER_SECOND if is_flow else schema.ONE
     vectors = np.array([eigenvectors(one) for one in found]).reshape(-1, 2, 2)
     many, words = np.array([one.continuum for one in found], np.int8), "unit eigenvector of a real eigenvalue"
     rows: dict[str, tuple[Any, ...]] = {
