@@ -265,7 +265,7 @@ def jackknife(states: Real) -> tuple[Real, Real]:
         return np.array(np.nan), np.full(n, np.nan)
     groups = np.array_split(np.arange(samples), min(samples, GROUPS))
     left = (np.delete(states, group, axis=0).reshape(-1, n) for group in groups)
-    found = [np.linalg.eigvalsh(np.cov(each, rowvar=False).reshape(n, n)) for each in left]
+    found = [np.linalg.eigvalsh(np.cov(each, rowvar=False, bias=True).reshape(n, n)) for each in left]
     variances = np.array(found)[:, ::-1].clip(min=0.0)
     each = participation_ratio(variances), variances / variances.sum(axis=1, keepdims=True)
     ratio, shares = (np.sqrt((len(groups) - 1) * np.var(values, axis=0)) for values in each)
