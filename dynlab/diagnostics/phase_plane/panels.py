@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import orbits, phase_plane
@@ -16,26 +15,21 @@ from dynlab.words import number
 
 # What differs from panel to panel and so is a variable here: the grid, and the steps at which the long orbits are seen.
 OWN = {schema.X: "grid_x", schema.Y: "grid_y", schema.ITERATION: "long_orbit_step"}
-EQUATIONS = "(a) to (d) are maps h ← tanh(W h), (e) to (h) flows h′ = tanh(W h), each with Euler's map at ε = {} s."
+EQUATIONS = (
+    "(a) to (d) are maps h ← tanh(W h), (e) to (h) flows h′ = tanh(W h), each with Euler's map at ε = "
+    f"{number(STEP_SIZE)} s."
+)
 FILL: dict[str, Any] = {"f": np.nan, "c": complex(np.nan, np.nan), "i": -1, "O": "", "U": ""}
 
 
-def phase_panels(
-    panels: Sequence[Panel] = PANELS,
-    *,
-    starts: ArrayLike = STARTS,
-    steps: int = STEPS,
-    step_size: float = STEP_SIZE,
-    dtype: str = "float64",
-    device: str = "cpu",
-) -> xr.Dataset:
-    """Draw up phase portraits of planar systems, by default of the paper's panels (a) to (h).
+def phase_panels(panels: Sequence[Panel] = PANELS, *, steps: int = STEPS) -> xr.Dataset:
+    """Draw up phase portraits of planar systems, by default of the paper's panels (a) to (h), from its three starts.
 
     Parameters
     ----------
     panels : sequence of Panel
         Each with a letter, a title, a matrix and a kind of system.
-    starts, steps, step_size, dtype, device
+    steps : int
         As in `dynlab.phase_plane`.
 
     Returns
@@ -49,8 +43,7 @@ def phase_panels(
     ----------
     Chang, Chen, Haber and Chi, "AntisymmetricRNN", ICLR 2019, Figure 1.
     """
-    asked: dict[str, Any] = {"starts": starts, "steps": steps, "dtype": dtype, "device": device}
-    portraits = [planar_portrait(each.matrix, each.kind, each.seed, step_size, **asked) for each in panels]
+    portraits = [planar_portrait(one.matrix, one.kind, one.seed, starts=STARTS, steps=steps) for one in panels]
     fill = {str(name): FILL[array.dtype.kind] for one in portraits for name, array in one.data_vars.items()}
     whole = xr.concat(
         map(_part, portraits), schema.PANEL, data_vars="all", coords="minimal", compat="override", join="outer",
@@ -67,7 +60,7 @@ def phase_panels(
         settings={
             panel.letter: json.loads(one.attrs["settings"]) for panel, one in zip(panels, portraits, strict=True)
         },
-        verdict=_verdict(portraits, step_size),
+        verdict=_verdict(portraits),
         method=portraits[-1].attrs["method"],
         coords={
             schema.PANEL: schema.variable(along, np.array([panel.letter for panel in panels], dtype=object), "panel"),
@@ -105,13 +98,12 @@ def _part(one: xr.Dataset) -> xr.Dataset:
     return one.drop_vars(list(OWN)).assign(own).assign_coords({schema.FIXED_POINT: np.arange(len(one["equilibrium"]))})
 
 
-def _verdict(portraits: Sequence[xr.Dataset], step_size: float) -> str:
+def _verdict(portraits: Sequence[xr.Dataset]) -> str:
     """Return the equations of the panels, and what the last two show: the paper's point and what it leaves out."""
     center, diffusion = portraits[-2], portraits[-1]
     ends = set(diffusion["outcome"].values.tolist())
     curve = ", and the orbits end on an invariant closed curve" if ends == {orbits.CLOSED_CURVE} else ""
-    of = EQUATIONS.format(number(step_size))
-    return f"{of} Without diffusion (g) {_first(center)}. With it (h) {_first(diffusion)}{curve}."
+    return f"{EQUATIONS} Without diffusion (g) {_first(center)}. With it (h) {_first(diffusion)}{curve}."
 
 
 def _first(portrait: xr.Dataset) -> str:
