@@ -30,6 +30,8 @@ def test_the_origin_of_a_bias_free_relu_network_is_at_a_kink_and_undecided(gain)
     assert ds["status"].values.tolist() == ["at a kink"]
     assert np.isinf(ds["eigenvalue_error"]).all()
     assert (ds["stable"].item(), ds["undecided_directions"].item()) == (-1, 12)
+    proved = fixed_points(vanilla(W, activation="relu"), certify=True)["stable"].values.tolist()
+    assert proved == [1 if gain < 1 else -1]
 
 
 def lstm_roots(weights, biases):

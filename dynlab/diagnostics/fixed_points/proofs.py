@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, SLOW
+from dynlab.diagnostics.fixed_points.distinct_roots import AT_KINK, FIXED, SLOW
 from dynlab.diagnostics.fixed_points.verification import MODES, POINT, Record, columns
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
-from dynlab.numerics.kinds import kind_of_map
-from dynlab.program import NoProgram
+from dynlab.numerics.kinds import Kind, kind_of_map
+from dynlab.program import NoProgram, Program
 from dynlab.systems.autonomous import Held
 from dynlab.words import agree, at_most, joined
 
+NEARBY = 1e-6  # times max(1, ‖h‖): the box about a point at a kink over which a step may contract
+PRECISION = 64  # bits of that proof
 PROVED = "proved"  # the reason that stands where there is nothing left to give a reason for
 METHOD = (
     "  Proofs: Krawczyk's test in ball arithmetic (Arb) on the step with the stored numbers, from 128 bits on. The "
     "Jacobian's eigenvalues over the proved ball lie in Gershgorin discs after an approximate diagonalisation; "
-    "connected discs are counted together. A matrix that is computed from parameters, as an orthogonal one, is taken "
+    "connected discs are counted together. A point at a kink is stable where one norm of all Jacobians about it is "
+    "proved to be below 1. A matrix that is computed from parameters, as an orthogonal one, is taken "
     "as computed in float64, and what its rounding decides is undecided."
 )
 KINDS = {1: "stable", 0: "unstable", -1: "of undecided stability"}
@@ -31,7 +34,8 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
     """Return the rows with a certificate each; a point that is proved to be alone in a ball is a "fixed point".
 
     The proof is about the step with the numbers as stored: it tells a point from a line where rounding does not. Its
-    eigenvalue discs replace the estimated errors where they are smaller.
+    eigenvalue discs replace the estimated errors where they are smaller. A point at a kink is stable where the step is
+    proved to contract about it.
 
     Raises
     ------
@@ -53,8 +57,28 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
         if certificate.certified:
             errors = np.fmin(row.errors, eigenvalue_radii(certificate, row.eigenvalues))
             row = row._replace(status=FIXED, errors=errors, kind=kind_of_map(row.eigenvalues, errors), dimension=0)
+        elif row.status == AT_KINK and not why and _contracts_about(program, row):
+            row = row._replace(status=FIXED, kind=Kind("stable, at a kink", 1, 0, 0))
         found.append(row._replace(certificate=certificate))
     return found
+
+
+def _contracts_about(program: Program, row: Record) -> bool:
+    """Return whether the step is proved to contract in one norm over a box about a point, which then holds its root."""
+    from flint import arb, ctx
+
+    from dynlab.program.enclosure import NonSmooth, jacobian_over_box
+    from dynlab.proofs.common_norm import best_weights, proved_bound
+
+    radius = NEARBY * max(1.0, float(np.linalg.norm(row.state)))
+    with ctx.workprec(PRECISION):
+        try:
+            over = jacobian_over_box(program, [arb(float(entry), radius) for entry in row.state])[1]
+        except NonSmooth:
+            return False
+        weights = best_weights(over, logarithmic=False)
+        factor = proved_bound(over, weights, logarithmic=False)
+    return bool(factor < 1 and np.linalg.cond(weights) * row.residual <= (1 - factor) * radius)
 
 
 def write_certificates(exact: Held, rows: list[Record], folder: str | Path) -> None:
