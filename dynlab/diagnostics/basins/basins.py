@@ -140,9 +140,7 @@ def basins(
     _check(system, grid, steps, extent, largest_state, max_memory)
     held, driven = under_constant_input(system, inputs, at, at_step, dtype, device)
     exact = Held(frozen(system), held.input.double().cpu(), held.t)
-    if states is None and inputs is not None:
-        along: Real = simulate(system, inputs, dtype=dtype, device=device)["trajectory"].values[:, 1:]
-        states = along[np.isfinite(along).all(axis=2)]
+    states = _visited(system, inputs, dtype, device) if states is None and inputs is not None else states
     plane = plane_of_starts(exact, states, extent, box, largest_state or LARGEST_STATE, seed)
     bound = largest_state or max(LARGEST_STATE, BEYOND_WINDOW * plane.reach)
     x, y = (np.linspace(ends[0], ends[1], grid) for ends in plane.window)
@@ -162,14 +160,18 @@ def basins(
         | {"extent": float(np.ptp(plane.window, axis=1).max()) / 2, "steps": steps, "follow": sets, "seed": seed}
         | {"largest_state": bound, "max_memory": max_memory, "dtype": dtype, "device": device}
         | ({"step_size": system.step_size} if isinstance(system, Euler) else {}),
-        verdict=lambda ds: variables.verdict(
-            ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0
-        ),
+        verdict=lambda ds: variables.verdict(ds, exact.is_flow, each if asked is None and grid < GRID else 0),
         method=METHOD,
         coords=variables.coordinates(x, y, system.state_names),
         reasons=variables.REASONS,
         flags={"share": UNREACHED} if found["missed_attractors"].values else {},
     )
+
+
+def _visited(system: System, inputs: Any, dtype: str, device: str) -> Real:
+    """Return the finite states (k, state) after the first along the inputs."""
+    states: Real = simulate(system, inputs, dtype=dtype, device=device)["trajectory"].values[:, 1:]
+    return states[np.isfinite(states).all(axis=2)]
 
 
 def _check(

@@ -150,19 +150,16 @@ def bifurcation(
         grid = np.linspace(lowest, highest, values)
         seen = visited(diagram, grid, bound, seed) if values else None
     coordinate = _coordinate(diagram) if observed is None else observed
-    settings = (
-        held_settings(system, at, varied.original)
-        | {"parameter": parameter, "lowest": lowest, "highest": highest, "starts": starts, "searches": searches}
-        | {"max_period": max_period, "observed": coordinate, "values": values, "largest_state": bound, "seed": seed}
-        | {"max_memory": max_memory, "dtype": "float64", "device": "cpu"}
-    )
     said = verdict(diagram, parameter, (lowest, highest), bound, outside, seen)
     said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
     said += "".join(f" At {parameter} = {number(p)}: {missing}" for p, (_, missing) in begun.items() if missing)
     return schema.result(
         system,
         variables(diagram, seen, parameter, coordinate),
-        settings=settings,
+        settings=held_settings(system, at, varied.original)
+        | {"parameter": parameter, "lowest": lowest, "highest": highest, "starts": starts, "searches": searches}
+        | {"max_period": max_period, "observed": coordinate, "values": values, "largest_state": bound, "seed": seed}
+        | {"max_memory": max_memory, "dtype": "float64", "device": "cpu"},
         verdict=said,
         method=METHOD,
         coords={schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))} if values else {},

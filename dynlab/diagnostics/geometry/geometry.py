@@ -174,11 +174,9 @@ def geometry(
     states[~inside] = np.nan
     found = principal_components(counted.reshape(-1, states.shape[-1]))
     axes = found.directions[:components]
-    averaged = (
-        f"{number(times[-1] - transient, 3)} s of {count_of(len(states), 'solution')}"
-        if held.is_flow
-        else over(counted.shape[1], inputs_description, of=len(times) - 1)
-    )
+    averaged = over(counted.shape[1], inputs_description, of=len(times) - 1)
+    if held.is_flow:
+        averaged = f"{number(times[-1] - transient, 3)} s of {count_of(len(states), 'solution')}"
     left_out = f", {(~inside).sum()} of {len(states)} sequences that leave the bound left out" * (not inside.all())
     return schema.result(
         system,

@@ -111,9 +111,9 @@ class Origin:
         return Kind(f"linear {kind.name}, undecided", 0 if kind.unstable else -1, kind.unstable, 2 - kind.unstable)
 
 
-def conserved(origin: Origin, points: Real) -> dict[str, tuple[Any, ...]]:
+def conserved(origin: Origin | None, points: Real) -> dict[str, tuple[Any, ...]]:
     """Return H on the grid `points` (y, x, 2), if it is conserved."""
-    if origin.weights is None:
+    if origin is None or origin.weights is None:
         return {}
     potential = log_cosh(torch.from_numpy(points @ origin.array.T)).numpy() @ origin.weights
     return {"conserved": ((schema.Y, schema.X), potential, "conserved H = Σ c_i log cosh (W h)_i")}

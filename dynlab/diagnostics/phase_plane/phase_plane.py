@@ -158,19 +158,15 @@ def phase_plane(
     origin = _origin(system, exact, matrix)
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     found = equilibria(exact, drawn, euler_step, origin)
-    rows = (
-        {"trajectory": orbits["trajectory"].variable}
-        | field_variables(held, drawn.grid(grid))
-        | equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
-        | ({} if origin is None else conserved(origin, drawn.grid(grid)))
-    )
+    rows = field_variables(held, drawn.grid(grid)) | conserved(origin, drawn.grid(grid))
+    rows |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
     if not analysed.is_flow:
         ends = orbit_ends(analysed, initial, np.array([one.state for one in found]).reshape(-1, 2))
     rows |= ends | come_from(analysed, found, orbits, drawn)
     why = "; ".join(sorted({point.flag for point in found if point.flag}))
     return schema.result(
         system,
-        rows,
+        {"trajectory": orbits["trajectory"].variable} | rows,
         settings={"starts": initial.tolist(), "steps": steps, "step_size": step_size, "grid": grid}
         | {"window": np.stack(drawn, axis=1).tolist(), "longest_orbit": LONGEST, "kept": KEPT}
         | {"matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix]}

@@ -130,10 +130,8 @@ def stability(
     stepped = _step(system)
     if inputs is None and system.recorded_inputs is None and system.network_input_size == 0:
         inputs = np.zeros((1, 0))
-    where: dict[str, Any] = {
-        "initial_state": initial_state, "inputs_description": inputs_description, "dtype": dtype, "device": device,
-        "seed": seed,
-    }  # fmt: skip
+    where: dict[str, Any] = {"initial_state": initial_state, "inputs_description": inputs_description}
+    where |= {"dtype": dtype, "device": device, "seed": seed}
     driven = drive(stepped or system, inputs, **where)
     times_of = chosen_steps(driven.steps, times)
     bounds, table, flags = theory.rows_of_norm(system, driven, times_of), {}, {}
@@ -142,9 +140,8 @@ def stability(
         rates = multipliers.rates_of(stepped, inputs, step_size, times=times, **where)
         every = {name: multipliers.judged(rates, method) for name, method in METHODS.items()}
         (own, reasons), coords[schema.INTEGRATOR] = every[integrator], list(METHODS)
-        table = multipliers.table(rates, {name: steps for name, (steps, _) in every.items()}, integrator) | region(
-            METHODS[integrator], own["used_step"], rates.value
-        )
+        table = multipliers.table(rates, {name: steps for name, (steps, _) in every.items()}, integrator)
+        table |= region(METHODS[integrator], own["used_step"], rates.value)
         noted = sorted(reasons) + [UNLIMITED] * bool(np.isinf(own["critical_step"]).any())
         flags = {"critical_step": "; ".join(noted)} if noted else {}
         if isinstance(stepped, ERNN):
