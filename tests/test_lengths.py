@@ -32,6 +32,7 @@ OWN = {  # diagnostics, their settings, and their variables that belong to one s
     "spectrum": ({}, ("eigenvalue", "spectral_radius", "condition", "departure_from_normality")),
     "gradient": ({}, ("log_norm", "log_norm_frobenius", "surviving", "lost_after")),
     "end_to_end": ({"times": 5}, ("log_singular_value", "log_mean_modulus", "surviving")),
+    "lyapunov": ({}, ("finite_time_exponent", "running_exponent", "mean_log_det")),
 }
 
 

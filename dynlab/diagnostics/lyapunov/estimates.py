@@ -36,8 +36,9 @@ def estimates(
 ) -> dict[str, Real]:
     """Return the variables' values by name, the first `k` modes in the order of the frame's columns.
 
-    The order is: finite, then unknown, then −inf. Where more columns were carried than are told, those behind the first
-    are put in decreasing order, so that what the frame's end has not sorted yet is dropped.
+    Of finite-time exponents those that have no error: `between_samples` adds it. The order is: finite, then unknown,
+    then −inf. Where more columns were carried than are told, those behind the first are put in decreasing order, so
+    that what the frame's end has not sorted yet is dropped.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def estimates(
     values = {"exponent": exponent, "rounding_bound": rounding, "running_exponent": running, "mean_log_det": log_det}
     if finite_time:
         others = np.take_along_axis(growth.log_growth[1:, :, -1], order[None], axis=2) / elapsed[-1]
-        return _between_samples(values | {"alignment_error": _largest_change(others, exponent)}, size)
+        return values | {"alignment_error": _largest_change(others, exponent)}
     known = ~np.isnan(exponent[:, 0])
     together = log_growth[known].mean(axis=0, keepdims=True) if known.any() else log_growth[:1]
     times, error = sure(blocks), standard_errors(log_growth, elapsed, blocks)
@@ -87,8 +88,8 @@ def estimates(
     )
 
 
-def _between_samples(values: dict[str, Real], size: int) -> dict[str, Real]:
-    """Return the values of finite-time exponents with errors that are taken between samples."""
+def between_samples(values: dict[str, Real], size: int) -> dict[str, Real]:
+    """Return what `estimates` returns of finite-time exponents, with errors that are taken between samples."""
     exponent, fixed = values["exponent"], values["rounding_bound"] + values["alignment_error"]
     known = ~np.isnan(exponent[:, 0])
     times, error = sure(int(known.sum())), errors_between(exponent)
@@ -100,6 +101,14 @@ def _between_samples(values: dict[str, Real], size: int) -> dict[str, Real]:
         "mean_exponent_error": times * (error[some].mean(axis=0) / np.sqrt(some.sum())) + _mean(fixed),
     }
     return _with_dimension(values, size, lambda each, _: times * errors_between(each[:, None])[:, 0])
+
+
+def over_samples(values: dict[str, Real]) -> dict[str, Real]:
+    """Return the means over samples whose sequences have different lengths, of exponents with errors of their own."""
+    exponent, margin = values["exponent"], values["exponent_error"]
+    mean, known = _mean(exponent), ~np.isnan(exponent[:, 0])
+    error = np.maximum(_mean(margin), beyond_errors(exponent[known], margin[known], mean))
+    return values | {"mean_exponent": mean, "mean_exponent_error": error}
 
 
 def _with_dimension(values: dict[str, Real], size: int, error_of: Callable[[Real, Real], Real]) -> dict[str, Real]:

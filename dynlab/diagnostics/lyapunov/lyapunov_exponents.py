@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dynlab.diagnostics.lyapunov.estimates import estimates
+from dynlab.diagnostics.lyapunov.estimates import between_samples, estimates, over_samples
 from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, jacobian_maps, renewed
 from dynlab.diagnostics.lyapunov.orbits import (
     Flags,
@@ -66,7 +66,8 @@ def lyapunov(
     system : System
     inputs : array_like, shape (time, input) or (sample, time, input), optional
         Input that drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
-        The exponents of a driven map are conditional: of differences between orbits under the same input.
+        Sequences of different lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends. The
+        exponents of a driven map are conditional: of differences between orbits under the same input.
     k : int, optional
         Number of exponents. Where it is not given, all of a state of at most 128 dimensions, and 10 of a larger one.
     steps : int, optional
@@ -145,7 +146,7 @@ def lyapunov(
         else:
             orbit = driven_orbit(
                 system, inputs, steps, initial_state, largest_state, dtype=dtype, device=device, seed=seed,
-                inputs_description=inputs_description,
+                inputs_description=inputs_description, uneven=True,
             )  # fmt: skip
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
@@ -163,37 +164,47 @@ def _of_map(
     seed: int,
 ) -> xr.Dataset:
     n, k, largest = driven.system.state_size, asked["k"], asked["largest_state"]
+    shortest = int(driven.lengths.min())
+    finite_time = is_driven and shortest - _transient(transient, shortest, "steps") < SHORT
+    found: list[tuple[Any, ...]] = []
+
+    def along(part: Driven) -> tuple[Any, ...]:
+        start = int(_transient(transient, part.steps, "steps"))
+        stops = start + _stops(averaged := part.steps - start)
+        inside = inside_of(part, largest)
+        growth = _growth_of_map(part, start, stops, k, inside, seed, FRAMES if finite_time else 1)
+        states = part.states.double().cpu().numpy()
+        cut, lost = cut_at(states, inside, largest)
+        sizes, ends = part.states.abs().amax(dim=(1, 2)), None
+        if not is_driven:
+            ends = ends_of(part.system, part.states[:, -2:], sizes, part.inputs[:, 0], growth.log_growth)
+        found.append((cut, lost, ends, states[0, max(start, part.steps - MOST_VISITED) :]))
+        how: dict[str, Any] = {"k": k, "size": n, "blocks": min(BLOCKS, averaged // SHORTEST_BLOCK), "ends": ends}
+        values = estimates(
+            growth, np.asarray(stops - start, dtype=np.float64), stops < cut[:, None], finite_time=finite_time, **how
+        )
+        values |= separation(part, values["exponent"][:, 0], inside[:, -1], seed) if is_driven else {}
+        if driven.after:
+            values = {name: each for name, each in values.items() if not name.startswith("mean_exponent")}
+        return stops, {"running_exponent": values.pop("running_exponent")}, values
+
+    times, values = driven.joined(along)
+    if finite_time or driven.after:
+        values = between_samples(values, n) if finite_time else over_samples(values)
     start = int(_transient(transient, driven.steps, "steps"))
-    averaged = driven.steps - start
-    finite_time, stops, inside = is_driven and averaged < SHORT, start + _stops(averaged), inside_of(driven, largest)
-    growth = _growth_of_map(driven, start, stops, k, inside, seed, FRAMES if finite_time else 1)
-    states, ends = driven.states.double().cpu().numpy(), None
-    cut, lost = cut_at(states, inside, largest)
-    if not is_driven:
-        sizes = driven.states.abs().amax(dim=(1, 2))
-        ends = ends_of(driven.system, driven.states[:, -2:], sizes, driven.inputs[:, 0], growth.log_growth)
-    values = estimates(
-        growth,
-        np.asarray(stops - start, dtype=np.float64),
-        stops < cut[:, None],
-        k=k,
-        size=n,
-        blocks=min(BLOCKS, averaged // SHORTEST_BLOCK),
-        ends=ends,
-        finite_time=finite_time,
-    )
-    values |= separation(driven, values["exponent"][:, 0], inside[:, -1], seed) if is_driven else {}
+    cut, lost, ends, visited = zip(*found, strict=True)
     return dataset(
         values,
-        stops,
+        times,
         driven.system,
         driven.settings | asked | {"transient": start, "steps": driven.steps},
         finite_time=finite_time,
-        ends=ends,
-        cut=(cut, lost),
-        averaged=over(averaged, described, of=driven.steps) + origin,
+        ends=ends[0],
+        cut=(np.concatenate(cut), np.concatenate(lost)),
+        averaged=over(driven.steps - start, described, of=driven.steps) + origin,
         before=why_at_zero(origin, largest),
-        visited=None if is_driven else states[0, max(start, driven.steps - MOST_VISITED) :],
+        after=driven.after,
+        visited=None if is_driven else visited[0],
     )
 
 
@@ -256,6 +267,7 @@ def _of_flow(
         cut=(cut, lost),
         averaged=f"{discarded}{duration:,g} s{f' of {described}' if described else ''}{origin}",
         before=why_at_zero(origin, largest),
+        after="",
         visited=solutions[0].visited() if np.isinf(cut[0]) else None,
     )
 

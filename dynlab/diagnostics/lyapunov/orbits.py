@@ -17,6 +17,7 @@ from dynlab.systems.autonomous import Held
 from dynlab.trajectories import simulation
 from dynlab.trajectories.cycles import CYCLE, REST, Attractor
 from dynlab.trajectories.driven import Driven, drive
+from dynlab.trajectories.lengths import padded
 
 Found = TypeVar("Found")
 Flags = NDArray[np.bool_]
@@ -104,9 +105,10 @@ def driven_orbit(
         )
     if inputs is None and (steps is not None or system.recorded_inputs is None):
         inputs = np.zeros((steps or STEPS, system.network_input_size))
-    analysed, given, _ = simulation.prepare(system, inputs, initial_state, settings["dtype"], settings["device"])
+    whole, lengths = padded(inputs) if settings.get("uneven") else (inputs, None)
+    analysed, given, _ = simulation.prepare(system, whole, initial_state, settings["dtype"], settings["device"])
     applied = analysed.drive(given)
-    is_driven = bool((applied != applied[:, :1]).any())
+    is_driven = lengths is not None or bool((applied != applied[:, :1]).any())
 
     def stays(driven: Driven) -> bool:
         return bool((driven.states[:, -1].abs() <= largest_state).all(dim=-1).any())

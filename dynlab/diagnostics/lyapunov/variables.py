@@ -15,6 +15,7 @@ from dynlab.numerics.frame import SAFETY
 from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK, signs, with_signs
 from dynlab.systems import Flow, System
 from dynlab.trajectories.cycles import CYCLE, REST, Attractor
+from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 from dynlab.words import (
     agree,
     article,
@@ -110,6 +111,7 @@ def dataset(
     cut: tuple[Real, Flags],
     averaged: str,
     before: str,
+    after: str,
     visited: Real | None,
 ) -> xr.Dataset:
     """Return the Dataset of `dynlab.lyapunov` from the variables' values.
@@ -122,8 +124,8 @@ def dataset(
         The attractor that each orbit has come to; None of driven ones.
     cut : tuple of ndarray, shape (sample,)
         When orbits left their bound, inf where they did not, and whether they could not be followed there.
-    averaged, before : str
-        Over what exponents are taken, and a sentence before all others.
+    averaged, before, after : str
+        Over what exponents are taken, a sentence before all others, and one more reason why values are NaN.
     visited : ndarray, shape (iteration, state), optional
         States that the first orbit ends in.
     """
@@ -144,6 +146,8 @@ def dataset(
         for each, (dims, long_name, is_rate) in VARIABLES.items()
         if each in values
     }
+    if "length" in values:
+        rows["length"] = (LENGTH[0], values["length"], *LENGTH[1:])
     if visited is not None and visited.shape[1] <= DRAWN:
         rows["visited"] = ((schema.ITERATION, schema.STATE), visited, "states that the first sample's orbit ends in")
     why = why_cut(*cut, settings["largest_state"], flow)
@@ -155,8 +159,10 @@ def dataset(
         settings=settings,
         method=METHOD.format(errors=BETWEEN if finite_time else OF_BLOCKS),
         coords={schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP)},
-        reasons={each: FLAGS.get(each, shared) for each, row in rows.items() if row[1].dtype.kind == "f"},
-        verdict=lambda ds: before + verdict(ds, name, averaged, why, ends),
+        reasons=reasons_with(
+            {each: FLAGS.get(each, shared) for each, row in rows.items() if row[1].dtype.kind == "f"}, after
+        ),
+        verdict=lambda ds: before + verdict(ds, name, averaged, why, ends) + of_lengths(ds),
     )
 
 
