@@ -31,7 +31,7 @@ def gru():
 OWN = {  # diagnostics, their settings, and their variables that belong to one sequence alone
     "spectrum": ({}, ("eigenvalue", "spectral_radius", "condition", "departure_from_normality")),
     "gradient": ({}, ("log_norm", "log_norm_frobenius", "surviving", "lost_after")),
-    "end_to_end": ({"times": 5}, ("log_singular_value", "log_mean_modulus", "surviving")),
+    "end_to_end": ({"times": 5}, ("log_singular_value", "effective_rank", "log_mean_modulus", "surviving")),
     "lyapunov": ({}, ("finite_time_exponent", "running_exponent", "mean_log_det")),
 }
 

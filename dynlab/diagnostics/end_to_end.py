@@ -24,6 +24,7 @@ from dynlab.trajectories.driven import Driven, chosen_steps, drive, in_float64
 from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 from dynlab.words import over, ranged
 
+NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
 SINGULAR = "-inf where a Jacobian is exactly singular"
 OF_TIME = (schema.SAMPLE, schema.TIME)
 OF_MODE = (*OF_TIME, schema.MODE)
@@ -40,6 +41,11 @@ VARIABLES: dict[str, tuple[Any, ...]] = {
         OF_TIME,
         f"directions that survive, σ ≥ {SURVIVES}",
         "NaN where modes that are not resolved may be that large",
+    ),
+    "effective_rank": (
+        OF_TIME,
+        "effective rank of ∂h_t/∂h_0",
+        "NaN where all singular values are 0, or where modes that are not resolved would count",
     ),
     "log_mean_modulus": (
         OF_TIME,
@@ -111,9 +117,10 @@ def end_to_end(
     xarray.Dataset
         ``log_singular_value(sample, time, mode)``, decreasing, NaN for modes that are not resolved, with the
         ``error_bound`` of each. ``resolved(sample, time)``, how many are resolved (exact zeros, −inf, among them).
-        ``surviving``, how many resolved singular values are at least 0.1. ``log_mean_modulus`` and ``log_std_modulus``,
-        ln of the mean and of the standard deviation of the eigenvalues' moduli. ``mean_log_modulus`` = Σ ln abs(det
-        J_s) / n, the mean of their logarithms, with ``mean_log_modulus_error``.
+        ``surviving``, how many resolved singular values are at least 0.1. ``effective_rank`` = exp(−Σ p ln p) with p =
+        σ/Σσ. ``log_mean_modulus`` and ``log_std_modulus``, ln of the mean and of the standard deviation of the
+        eigenvalues' moduli. ``mean_log_modulus`` = Σ ln abs(det J_s) / n, the mean of their logarithms, with
+        ``mean_log_modulus_error``.
 
     Raises
     ------
@@ -238,7 +245,10 @@ def _analysed(
     lower = np.where(np.isfinite(error), raw - error, -np.inf)
     of_valid = (
         number_from(lower, np.where(zero, -np.inf, upper), np.log(SURVIVES)),
-        *(log_mean, log_deviation, mean_log),
+        _effective_rank(raw, error),
+        log_mean,
+        log_deviation,
+        mean_log,
         np.where(np.isneginf(mean_log), 0, mean_error),
     )
     return (
@@ -247,6 +257,16 @@ def _analysed(
         known.sum(axis=-1),
         *(np.where(valid, each, np.nan) for each in of_valid),
     )
+
+
+def _effective_rank(log_values: Real, error: Real) -> Real:
+    """Return exp(−Σ p ln p); NaN where all σ are zero, or where modes that are not resolved would count."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = np.exp(log_values - log_values.max(axis=-1, keepdims=True))
+        p /= p.sum(axis=-1, keepdims=True)
+        terms = np.where(p > 0, -p * np.log(p), 0)
+    doubtful = np.where(~(error <= KNOWN), np.minimum(error, 1) * (terms + p), 0).sum(axis=-1)
+    return np.where(np.isnan(p).any(axis=-1) | (doubtful > NEGLIGIBLE), np.nan, np.exp(terms.sum(axis=-1)))
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:

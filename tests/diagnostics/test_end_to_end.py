@@ -60,5 +60,5 @@ def test_plain_and_graded_products_agree(monkeypatch):
     for name in ("log_singular_value", "mean_log_modulus"):
         wrong = "error_bound" if name == "log_singular_value" else f"{name}_error"
         assert (np.abs(ds[name] - graded[name]) <= ds[wrong] + graded[wrong]).all()
-    for name in ("resolved", "surviving", "log_mean_modulus"):
+    for name in ("resolved", "surviving", "effective_rank", "log_mean_modulus"):
         assert ds[name].values == pytest.approx(graded[name].values, rel=1e-10, abs=1e-10)
