@@ -10,7 +10,7 @@ import pytest
 import dynlab
 from dynlab.cli import COMMANDS
 from dynlab.diagnostics import DIAGNOSTICS
-from dynlab.diagnostics.bifurcation.verdict import KINDS
+from dynlab.diagnostics.bifurcation.variables import LONG as KINDS
 from dynlab.errors import lookup
 from dynlab.numerics import kinds
 from dynlab.systems import SYSTEMS

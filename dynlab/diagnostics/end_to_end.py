@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch.linalg import vector_norm
 
 from dynlab import schema
-from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
+from dynlab.diagnostics.gradient.norms import SURVIVES, sized, surviving
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.graded_moduli import log_determinant, log_moduli
 from dynlab.numerics.graded_product import KNOWN, GradedProduct, identity, multiply, number_from, resolved
@@ -139,8 +139,10 @@ def end_to_end(
     >>> (ds["log_singular_value"].values / 100).round(3).tolist()
     [[[-0.693, -6.908]]]
     """
-    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-    driven = drive(system, inputs, initial_state, uneven=True, **of)
+    driven = drive(
+        system, inputs, initial_state, dtype=dtype, device=device, seed=seed,
+        inputs_description=inputs_description, uneven=True,
+    )  # fmt: skip
 
     def along(part: Driven) -> tuple[Any, ...]:
         steps = chosen_steps(part.steps, times)
@@ -243,7 +245,10 @@ def _analysed(
     lower = np.where(np.isfinite(error), raw - error, -np.inf)
     of_valid = (
         number_from(lower, np.where(zero, -np.inf, upper), np.log(SURVIVES)),
-        *(_effective_rank(raw, error), log_mean, log_deviation, mean_log),
+        _effective_rank(raw, error),
+        log_mean,
+        log_deviation,
+        mean_log,
         np.where(np.isneginf(mean_log), 0, mean_error),
     )
     return (

@@ -167,8 +167,7 @@ def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float
 
 def _solution(held: Held, start: Real, seconds: Real) -> tuple[Real, Real]:
     """The states (sample, time, state) from those at the start, and ∫ Ḣ dt (sample, time)."""
-    at = torch.from_numpy(np.concatenate([0 * start[:1], start]))
-    check_seconds(held, at, float(seconds[-1]))
+    check_seconds(held, torch.from_numpy(np.concatenate([0 * start[:1], start])), float(seconds[-1]))
     begun = np.concatenate([start, np.zeros((len(start), 1))], axis=1)
     solved = simulate(_Balanced(held), initial_state=begun, times=seconds).trajectory.values
     return solved[..., :-1], solved[..., -1]

@@ -122,8 +122,10 @@ def spectrum(
     >>> ds["time"].values.tolist(), ds["spectral_radius"].values.tolist()
     ([1, 6, 10], [[0.5, 0.5, 0.5]])
     """
-    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-    driven = drive(system, inputs, initial_state, uneven=True, **of)
+    driven = drive(
+        system, inputs, initial_state, dtype=dtype, device=device, seed=seed,
+        inputs_description=inputs_description, uneven=True,
+    )  # fmt: skip
     chosen = usual_times(system, len(driven.states)) if times is None else times
 
     def along(part: Driven) -> tuple[Any, ...]:
@@ -164,9 +166,8 @@ def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[s
         ]
         return tuple(np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
 
-    joined = in_threads(work, samples, 8 * ARRAYS * n * n * len(steps))
     names = (*NAMES[: 2 + 2 * conditions], *RATES * (of is not driven.system))
-    return _with_radius(dict(zip(names, joined, strict=True)))
+    return _with_radius(dict(zip(names, in_threads(work, samples, 8 * ARRAYS * n * n * len(steps)), strict=True)))
 
 
 @np.errstate(invalid="ignore")

@@ -105,7 +105,7 @@ def cycles(held: Held, period: float, starts: Real, code: Compiled | None = None
     h = torch.as_tensor(starts).to(held.input)
     with torch.no_grad():
         for iteration in range(ITERATIONS + 1):
-            moved, product = _carried(held, p, h)
+            moved, product = carried(held, p, h)
             slope = finite_or_zero(product - unit * torch.eye(h.shape[1], dtype=h.dtype))
             off = moved if held.is_flow else held.difference(moved, h)
             step = torch.linalg.pinv(slope, rtol=SINGULAR) @ off.unsqueeze(-1)
@@ -127,7 +127,7 @@ def cycles(held: Held, period: float, starts: Real, code: Compiled | None = None
     return found
 
 
-def _carried(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor]:
+def carried(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor]:
     """Return F^p(h) of states (k, n) and its Jacobian, the product of those on the way; f(h) and ∂f/∂h of a flow."""
     k, n = h.shape
     product = torch.eye(n, dtype=h.dtype).expand(k, n, n)
@@ -165,7 +165,7 @@ def _described(held: Held, p: int, root: Tensor, residual: float) -> Attractor |
         matrix, error = product_and_error(held, points)
         # the root lies off the exact one by the residual over the weakest slope: how the product changes on the way
         off = (residual + np.finfo(np.float64).eps * float(root.norm())) * _weakest(matrix, held.is_flow)
-        beside = _carried(held, p, (root + torch.as_tensor(off).to(root))[None])[1][0]
+        beside = carried(held, p, (root + torch.as_tensor(off).to(root))[None])[1][0]
         error = error + 2 * np.abs(beside.double().cpu().numpy() - matrix)
     values, errors, _ = eigenvalues(matrix, error)
     kind = (kind_of_flow if held.is_flow else kind_of_map)(values, errors)

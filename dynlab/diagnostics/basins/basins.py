@@ -11,7 +11,6 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.basins import variables
 from dynlab.diagnostics.basins.plane import plane_of_starts
-from dynlab.diagnostics.basins.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
@@ -35,6 +34,7 @@ HELD = 6  # numbers of each start beside the states where it starts and ends
 LARGEST_STATE, BEYOND_WINDOW = 1e10, 1e3  # an orbit has left beyond that, and beyond so many times the window's reach
 IN_BOX = 1024  # starts in the box of a system of more than two states, and a tenth of the grid's at most
 SEARCHED, SEARCH_WORK = 256, 2.0**33  # starts of the search for fixed points, fewer of large networks: n³ each
+UNREACHED = "0: attractors that no start on the plane reaches"
 METHOD = (
     "Every start is followed for the steps that the settings name, and longer while it comes nearer to an attractor. "
     "Fixed points and cycles are those to which Newton's method leads from ends that repeat within 1e-9, and stable "
@@ -135,7 +135,8 @@ def basins(
     ([1, 1, 1, 1], [0.25, 0.25, 0.25, 0.25])
     """
     each = sum(one.numel() for one in system.parameters()) or system.state_size  # about the multiplications of a step
-    asked, grid = grid, usual_grid(each * max(steps, 1)) if grid is None else grid
+    asked, usual = grid, int(np.clip(np.sqrt(WORK / (each * max(steps, 1))), SMALLEST_GRID, GRID))
+    grid = usual if grid is None else grid
     _check(system, grid, steps, extent, largest_state, max_memory)
     held, driven = under_constant_input(system, inputs, at, at_step, dtype, device)
     exact = Held(frozen(system), held.input.double().cpu(), held.t)
@@ -159,11 +160,11 @@ def basins(
         | {"extent": float(np.ptp(plane.window, axis=1).max()) / 2, "steps": steps, "follow": sets, "seed": seed}
         | {"largest_state": bound, "max_memory": max_memory, "dtype": dtype, "device": device}
         | ({"step_size": system.step_size} if isinstance(system, Euler) else {}),
-        verdict=lambda ds: verdict(ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0),
+        verdict=lambda ds: variables.verdict(ds, exact.is_flow, each if asked is None and grid < GRID else 0),
         method=METHOD,
         coords=variables.coordinates(x, y, system.state_names),
         reasons=variables.REASONS,
-        flags=variables.unreached(found),
+        flags={"share": UNREACHED} if found["missed_attractors"].values else {},
     )
 
 
@@ -171,11 +172,6 @@ def _visited(system: System, inputs: Any, dtype: str, device: str) -> Real:
     """Return the finite states (k, state) after the first along the inputs."""
     states: Real = simulate(system, inputs, dtype=dtype, device=device)["trajectory"].values[:, 1:]
     return states[np.isfinite(states).all(axis=2)]
-
-
-def usual_grid(each: float) -> int:
-    """Return the starts in each direction of a network that takes so many multiplications for one start."""
-    return int(np.clip(np.sqrt(WORK / each), SMALLEST_GRID, GRID))
 
 
 def _check(
@@ -197,6 +193,5 @@ def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
     with torch.no_grad():
         found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
     roots = found.states[found.converged].numpy()
-    unlike = np.unique(merged(roots), return_index=True)[1]
-    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[unlike])
+    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[np.unique(merged(roots), return_index=True)[1]])
     return [one for one in dict.fromkeys(listed) if one is not None and one.stable == 1]

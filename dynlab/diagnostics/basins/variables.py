@@ -1,4 +1,4 @@
-"""The variables of basins: of the grid of starts, their entropy, and those of each attractor.
+"""The variables of basins, of the grid of starts, their entropy, and of each attractor; and its sentences.
 
 The basin entropy says how uncertain it is where a start ends.
 
@@ -16,10 +16,14 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.basins.plane import Plane
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.numerics.arrays import Index, Real
 from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, Ends
 from dynlab.trajectories.cycles import REST, Attractor
+from dynlab.words import agree, article, counted, joined, number, of_map, share, with_error
 
+SURE = 3.0  # standard errors
+FEW = 3  # starts, which are counted
 BOX = 5  # points on a side, as the authors take
 DRAWN = 512  # states of each attractor that are kept
 REASONS = {
@@ -40,14 +44,7 @@ REASONS = {
 def variables(ends: Ends, grid: int, plane: Plane, is_flow: bool) -> dict[str, xr.Variable]:
     """Return all variables, with the attractors by their share."""
     attractors, basin, elsewhere = by_share(ends, grid)
-    of_plane = of_grid(basin, ends, attractors, plane)
-    return of_plane | of_attractors(attractors, basin, elsewhere, plane, is_flow)
-
-
-def unreached(found: dict[str, xr.Variable]) -> dict[str, str]:
-    """Return the flag of shares that are 0 since no start on the plane reaches an attractor, if there are any."""
-    missed = int(found["missed_attractors"].values)
-    return {"share": "0: attractors that no start on the plane reaches"} if missed else {}
+    return of_grid(basin, ends, attractors, plane) | of_attractors(attractors, basin, elsewhere, plane, is_flow)
 
 
 def by_share(ends: Ends, grid: int) -> tuple[list[Attractor], Index, Index]:
@@ -145,8 +142,7 @@ def _class(one: Attractor) -> str:
     """Return the stability of a point at rest; any other attractor's kind."""
     if one.form != REST or one.kind.startswith("continuum"):
         return one.kind
-    words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}
-    return words[one.stable]
+    return {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}[one.stable]
 
 
 def coordinates(x: Real, y: Real, states: tuple[str, ...]) -> dict[str, xr.Variable]:
@@ -188,10 +184,56 @@ def basin_entropy(
     border = entropies[(shares > 0).sum(axis=0) > 1]
     if not len(border):
         return float(entropies.mean()), np.nan, np.nan, 0
-    error = float(border.std() / np.sqrt(len(border)))
-    return float(entropies.mean()), float(border.mean()), error, len(border)
+    return float(entropies.mean()), float(border.mean()), float(border.std() / np.sqrt(len(border))), len(border)
 
 
 def _boxes(grid: NDArray[Any]) -> NDArray[Any]:
     rows, columns = (size // BOX for size in grid.shape)
     return grid[: rows * BOX, : columns * BOX].reshape(rows, BOX, columns, BOX).swapaxes(1, 2).reshape(-1, BOX**2)
+
+
+def verdict(ds: xr.Dataset, is_flow: bool, fewer: int) -> str:
+    """Return one or two sentences; `fewer` is the size of a network for which fewer starts were taken, else 0."""
+    settings = schema.settings(ds)
+    of = f" under Euler's map at ε = {number(settings['step_size'])}" if "step_size" in settings else ""
+    starts = counted(ds["basin"].size, "start")
+    said = f"Of {starts}{of}, {joined(_ends(ds, is_flow))}. {_limit(ds, fewer)}".strip()
+    at = settings["input"] if settings["at"] == "values" else settings["at"]
+    return under_input(said, at) if settings["input"] else said
+
+
+def _ends(ds: xr.Dataset, is_flow: bool) -> list[str]:
+    """Return how many starts on the plane end on attractors of each kind, leave, drift or are undecided."""
+    basin, kinds, settings, found = ds["basin"].values, ds["attractor_class"].values, schema.settings(ds), []
+    for kind in dict.fromkeys(kinds.tolist()):
+        reached = np.intersect1d(np.flatnonzero(kinds == kind), basin)
+        word = kind.replace("fixed point", "equilibrium") if is_flow else of_map(kind)
+        what = article(word) if len(reached) == 1 or kind.startswith("continuum") else counted(len(reached), word)
+        found.append((np.isin(basin, reached), "ends", "end", f"on {what}"))
+    ways = counted(len(np.unique(basin[basin <= DRIFTS])), "direction")
+    found.append((basin == LEAVES, "leaves", "leave", f"|h_i| ≤ {number(settings['largest_state'])}"))
+    found.append((basin <= DRIFTS, "drifts", "drift", f"outward for ever in {ways}"))
+    found.append((basin == UNDECIDED, "is", "are", f"undecided after {settings['steps']:,} steps"))
+    return [f"{_some(here, one, several)} {where}" for here, one, several, where in found if here.any()]
+
+
+def _some(here: NDArray[np.bool_], one: str, several: str) -> str:
+    """Return how many starts do something: "1 start ends", "47.6 % end"."""
+    count = int(here.sum())
+    said = counted(count, "start") if count <= FEW else share(count / here.size)
+    return f"{said} {agree(count, one, several)}"
+
+
+def _limit(ds: xr.Dataset, fewer: int) -> str:
+    """Return what limits the answer: attractors beyond the plane, a fractal border, or few starts."""
+    missed, border = int(ds["missed_attractors"]), float(ds["boundary_basin_entropy"])
+    error = float(ds["boundary_basin_entropy_error"])
+    if missed:
+        further = counted(missed, "further attractor")
+        return f"{further} {agree(missed)} reached only from outside this plane, and listed with share 0."
+    if fewer:
+        grid = ds.sizes[schema.X]
+        return f"This grid is {grid} × {grid} to save time, as the network has {fewer:,} parameters (--grid, grid=)."
+    if border - SURE * error > np.log(2):
+        return f"The basin entropy on borders is {with_error(border, error, 'nat')}, above ln 2: they are fractal."
+    return ""

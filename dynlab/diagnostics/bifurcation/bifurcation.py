@@ -1,7 +1,6 @@
 """Branches of fixed points, periodic orbits and equilibria in one parameter, and their bifurcations."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -13,8 +12,7 @@ from dynlab.diagnostics.bifurcation.branches import Diagram
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, scale_of
 from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, check_values, visited
 from dynlab.diagnostics.bifurcation.parameters import Varied, check_range, described, varied_system
-from dynlab.diagnostics.bifurcation.variables import REASONS, variables
-from dynlab.diagnostics.bifurcation.verdict import verdict
+from dynlab.diagnostics.bifurcation.variables import REASONS, variables, verdict
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED
 from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
@@ -47,14 +45,6 @@ METHOD = (
     "degenerate; a jump of the Jacobian, as of a ReLU, is a border collision and is bracketed. Branches that no search "
     "reached and that nothing connects may exist."
 )
-
-
-class Begun(NamedTuple):
-    """The isolated fixed points (n,) at one value of the parameter, and a sentence where some are missing."""
-
-    value: float
-    states: list[Vector]
-    incomplete: str
 
 
 @checked
@@ -152,26 +142,24 @@ def bifurcation(
     check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
     varied = varied_system(system, inputs, (parameter,), at, at_step, (lowest,), (highest,))
     with one_torch_thread():
-        begun = [fixed_points_at(varied, p, inputs, starts, seed) for p in np.linspace(lowest, highest, searches)]
-        sizes = [float(np.abs(state).max()) for one in begun for state in one.states]
+        places = np.linspace(lowest, highest, searches).tolist()
+        begun = {p: fixed_points_at(varied, p, inputs, starts, seed) for p in places}
+        sizes = [float(np.abs(state).max()) for states, _ in begun.values() for state in states]
         bound = largest_state or max(LARGEST, BEYOND_TYPICAL * max(sizes, default=0.0))
-        diagram, outside = _diagram(varied, begun, bound, max_period)
+        diagram, outside = _diagram(varied, {p: states for p, (states, _) in begun.items()}, bound, max_period)
         grid = np.linspace(lowest, highest, values)
         seen = visited(diagram, grid, bound, seed) if values else None
     coordinate = _coordinate(diagram) if observed is None else observed
-    settings = (
-        held_settings(system, at, varied.original)
-        | {"parameter": parameter, "lowest": lowest, "highest": highest, "starts": starts, "searches": searches}
-        | {"max_period": max_period, "observed": coordinate, "values": values, "largest_state": bound, "seed": seed}
-        | {"max_memory": max_memory, "dtype": "float64", "device": "cpu"}
-    )
     said = verdict(diagram, parameter, (lowest, highest), bound, outside, seen)
     said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
-    said += "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete)
+    said += "".join(f" At {parameter} = {number(p)}: {missing}" for p, (_, missing) in begun.items() if missing)
     return schema.result(
         system,
         variables(diagram, seen, parameter, coordinate),
-        settings=settings,
+        settings=held_settings(system, at, varied.original)
+        | {"parameter": parameter, "lowest": lowest, "highest": highest, "starts": starts, "searches": searches}
+        | {"max_period": max_period, "observed": coordinate, "values": values, "largest_state": bound, "seed": seed}
+        | {"max_memory": max_memory, "dtype": "float64", "device": "cpu"},
         verdict=said,
         method=METHOD,
         coords={schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))} if values else {},
@@ -179,8 +167,10 @@ def bifurcation(
     )
 
 
-def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None, seed: int) -> Begun:
-    """Return what the search of `dynlab.fixed_points` finds at one value of the parameter.
+def fixed_points_at(
+    varied: Varied, value: float, inputs: Any, count: int | None, seed: int
+) -> tuple[list[Vector], str]:
+    """Return the isolated fixed points (n,) at one value of the parameter, and a sentence where some are missing.
 
     Parameters
     ----------
@@ -199,29 +189,27 @@ def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None
         visited = driven_states(system, system.drive(prepare(system, inputs)[1]))
     found = search(held, count=count or usual_starts(system), visited=visited, seed=seed)
     states = [place.state for place in found.points if place.status == FIXED]
-    return Begun(value, sorted(states, key=lambda state: float(np.linalg.norm(state))), incomplete(found))
+    return sorted(states, key=lambda state: float(np.linalg.norm(state))), incomplete(found)
 
 
-def _diagram(varied: Varied, begun: Sequence[Begun], bound: float, max_period: int) -> tuple[Diagram, int]:
+def _diagram(varied: Varied, begun: dict[float, list[Vector]], bound: float, max_period: int) -> tuple[Diagram, int]:
     """Return the branches, and how many fixed points beyond the bound one search found at most."""
     n = varied.system.state_size
-    near = [[state for state in one.states if np.abs(state).max() <= bound] for one in begun]
-    scale = scale_of([state for some in near for state in some], n)
-    curve = SolutionCurve(varied, scale)
+    near = [(state, p) for p, states in begun.items() for state in states if np.abs(state).max() <= bound]
+    scale = scale_of([state for state, _ in near], n)
     face = np.append(bound / scale, 1.0)
     longest = LONGEST_STEP if n <= SMALL else LONGER_STEP
-    diagram = Diagram(curve, np.append(-face[:-1], 0.0), face, longest, max_period)
-    for state, p in through([(state, one.value) for one, some in zip(begun, near, strict=True) for state in some]):
+    diagram = Diagram(SolutionCurve(varied, scale), np.append(-face[:-1], 0.0), face, longest, max_period)
+    for state, p in through(near):
         diagram.start(state, p)
-    return diagram, max(len(one.states) - len(some) for one, some in zip(begun, near, strict=True))
+    return diagram, max(sum(np.abs(state).max() > bound for state in states) for states in begun.values())
 
 
 def _coordinate(diagram: Diagram) -> int:
     """Return the coordinate that varies most along the stable branches, where there are any."""
     solutions = [one for branch in diagram.branches for one in branch.solutions]
     stable = [one for one in solutions if one.kind.stable == 1] or solutions
-    spread = np.std([diagram.curve.state(one.z) for one in stable], axis=0) if stable else np.zeros(1)
-    return int(np.argmax(spread))
+    return int(np.argmax(np.std([diagram.curve.state(one.z) for one in stable], axis=0) if stable else np.zeros(1)))
 
 
 def _check(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.bifurcation.parameters import Varied
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.systems.autonomous_jacobians import held_matrices
+from dynlab.trajectories.cycles import carried
 
 Vector = NDArray[np.float64]
 Vectors = NDArray[np.complex128]
@@ -92,11 +92,7 @@ class SolutionCurve:
 
     def _matrices(self, places: Vector) -> Vector:
         """Return the Jacobians of F^m, or f, of (h, y) at `places` (k, n + 1), in the units of z."""
-        states = torch.from_numpy(places * self._units)
-        product = held_matrices(self.varied.held, states)
-        for _ in range(1, self.period):
-            states = self.varied.held.moved(states)
-            product = held_matrices(self.varied.held, states) @ product
+        product = carried(self.varied.held, self.period, torch.from_numpy(places * self._units))[1]
         return product.numpy() * (self._units / self._units[:, None])
 
     @property

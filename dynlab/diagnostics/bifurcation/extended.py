@@ -107,8 +107,7 @@ def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
         nearest = upper[np.abs(beyond(upper, is_map)).argmin()]
         extra = [float(np.angle(nearest) if is_map else nearest.imag)]
     left, _, right = np.linalg.svd(matrix - critical(curve, kind, [*extra, 0.0][0]) * np.eye(n))
-    border = left[:, -1], right[-1].conj()
-    solved = _newton(curve, kind, border, np.append(guess, extra))
+    solved = _newton(curve, kind, (left[:, -1], right[-1].conj()), np.append(guess, extra))
     if solved is None:
         return None
     unknowns, value, slope, iterations = solved

@@ -98,8 +98,7 @@ def solution(curve: SolutionCurve, point: Point, before: Solution | None = None,
     known = SURE * max(float(np.linalg.norm(value)), eps * max(TINY, float(np.linalg.norm(point.z[:-1]))))
     _, sigma, right = np.linalg.svd(np.vstack([curve.derivative(point.z), point.tangent]))
     weakest = right[-1][:-1] * min(known / max(sigma[-1], eps), FARTHEST)
-    offsets = np.stack([weakest, np.linspace(1, 2, n) * min(known, FARTHEST)])
-    values, errors = curve.spectrum(point.z, offsets, error)
+    values, errors = curve.spectrum(point.z, np.stack([weakest, np.linspace(1, 2, n) * min(known, FARTHEST)]), error)
     kind = (kind_of_map if curve.is_map else kind_of_flow)(values, errors)
     flip, unstable = (before.flip, before.unstable) if before else (0, -1)
     if curve.is_map and (np.abs(values + 1) > errors).all():

@@ -65,8 +65,7 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
         near = [one for branch in diagram.branches for one in _beside(diagram, branch, p)] or [(np.zeros(n), OFF)]
         begin, off = (np.array([near[each % len(near)][part] for each in range(ORBITS)]) for part in (0, 1))
         begin = begin + off[:, None] * curve.scale / np.sqrt(n) * generator.standard_normal((ORBITS, n))
-        points = cycles(held, curve.critical, begin)
-        known = [one for one in points if one is not None and one.stable == 1]
+        known = [one for one in cycles(held, curve.critical, begin) if one is not None and one.stable == 1]
         ends = classify(held, begin, steps=steps, known=known, bound=bound, seed=seed, compile=True)
         for each, label in enumerate(ends.labels.tolist()):
             one = ends.attractors[label] if label >= 0 else None

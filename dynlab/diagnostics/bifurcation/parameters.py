@@ -138,8 +138,7 @@ class Varied(nn.Module):
     def extended(self, states: Tensor) -> Tensor:
         """Return the step of (h, y), or their velocity, at `states` (..., n + parameter)."""
         if states.ndim > 1:
-            rows = torch.func.vmap(self.extended)(states.reshape(-1, states.shape[-1]))
-            return rows.reshape(states.shape)
+            return torch.func.vmap(self.extended)(states.reshape(-1, states.shape[-1])).reshape(states.shape)
         n = self.system.state_size
         moved = self.moved(states[:n], (self.lowest + self.width * states[n:]).unbind())
         return torch.cat([moved, 0 * states[n:] if self.original.is_flow else states[n:]])

@@ -14,7 +14,7 @@ from dynlab.numerics.roots import solve
 from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 from dynlab.systems.autonomous_jacobians import displacement_matrices, held_matrices
-from dynlab.trajectories.following import followed, orbit, scalar_code
+from dynlab.trajectories.following import REPEATS, followed, scalar_code
 
 PARTS = 8  # of the way between two values, where one step leads elsewhere
 MISSED = 1e-6  # times the way and the size: so near Newton's method leads back to where it came from
@@ -45,8 +45,7 @@ class Plane:
         """
         every = np.arange(len(self.places))
         states, reached = self._newton(self._at(np.tile(start, (len(every), 1)), every))
-        away = np.linalg.norm(states[:, : self.n] - start, axis=1)
-        first = int(np.where(reached, away, np.inf).argmin())
+        first = int(np.where(reached, np.linalg.norm(states[:, : self.n] - start, axis=1), np.inf).argmin())
         reached &= every == first
         grid = every.reshape(self.side, self.side)
         down, right = (grid[1:], grid[:-1]), (grid[:, 1:], grid[:, :-1])
@@ -107,17 +106,15 @@ class Plane:
         code, begin = scalar_code(self.held), torch.from_numpy(self._at(starts, np.arange(len(starts))))
 
         def period(rows: slice) -> tuple[Index]:
-            size = begin[rows, : self.n].norm(dim=-1).clamp_min(TINY)
-            settled = followed(self.held, begin[rows], TRANSIENT, max(largest, 1.0), 0 * size, code)
-            last, moved = settled.states[:, : self.n], orbit(self.held, settled.states, longest, code)[0][..., : self.n]
-            size = torch.maximum(last.norm(dim=-1), moved.norm(dim=-1).amax(dim=0)).clamp_min(TINY)
-            away = ((moved - last).norm(dim=-1) / size).numpy()
-            near = away <= RETURNS
-            found = np.where(near.any(axis=0), near.argmax(axis=0) + 1, APERIODIC)
-            earlier = np.arange(1, longest + 1)[:, None] < np.where(found > 0, found, longest + 1)
-            found[(earlier & (away < STAYS_AWAY)).any(axis=0)] = UNDECIDED
-            gone = settled.gone | ~(moved.abs() <= largest).all(dim=-1).all(dim=0)
-            return (np.where(gone.numpy(), CUT, found),)
+            size, bound = begin[rows, : self.n].norm(dim=-1), max(largest, 1.0)
+            settled = followed(self.held, begin[rows], TRANSIENT, bound, 0 * size, code)
+            size = torch.maximum(size, settled.states[:, : self.n].norm(dim=-1)).clamp_min(TINY) / REPEATS
+            exact, near = (
+                followed(self.held, settled.states, longest, bound, within * size, code)
+                for within in (RETURNS, STAYS_AWAY)
+            )
+            found = np.where(exact.period == near.period, exact.period, UNDECIDED)
+            return (np.where(settled.gone | exact.gone, CUT, found).astype(np.int64),)
 
         periods: Index = in_threads(period, len(begin), 8.0 * longest * begin.shape[1])[0]
         return periods

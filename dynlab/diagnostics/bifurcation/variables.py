@@ -1,15 +1,19 @@
-"""The variables of a bifurcation diagram: branches point by point, branches, bifurcations, and orbits."""
+"""The variables of a bifurcation diagram, and its sentences: what changes stability, and what limits the answer."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from dynlab import schema
-from dynlab.diagnostics.bifurcation.branches import Diagram
-from dynlab.diagnostics.bifurcation.orbit_diagram import Visited
+from dynlab.diagnostics.bifurcation.branches import HOPF, NEIMARK_SACKER, Diagram
+from dynlab.diagnostics.bifurcation.extended import DEGENERATE, FLIP, FOLD, PITCHFORK, TRANSCRITICAL, UNDECIDED
+from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION, Bifurcation, Solution
+from dynlab.diagnostics.bifurcation.orbit_diagram import UNSETTLED, Visited
 from dynlab.diagnostics.bifurcation.parameters import described
-from dynlab.diagnostics.bifurcation.verdict import stability_changes
 from dynlab.numerics.arrays import Real
+from dynlab.numerics.continuation import LEFT, LOST
+from dynlab.words import article, at_most, capital, counted, joined, plural_of, to_error, with_error
 
 BRACKETED = "bracketed where no smooth system has a root"
 NO_CUBIC = "NaN where no cubic term decides what is born: of folds, transcritical and bracketed points"
@@ -24,6 +28,16 @@ REASONS = {
     "cycle_period": NO_CYCLE,
     "cycle_multiplier": NO_CYCLE,
     "visited": "NaN where an orbit left the bound or was no number, or a solution has no more extrema",
+}
+AT_ZERO = 1e-9  # times the branches' size: a state so small is the origin
+MOST_CHANGES = 3  # of stability that are listed
+BEYOND = 2.0  # times the error of a bifurcation: solutions that are nearer may lie on either side of it
+TOLD = 1e-8  # times max(1, |p|): an error of a parameter that is larger is written beside it
+LONG = {  # kinds with the noun of a sentence
+    **{kind: kind for kind in (FOLD, PITCHFORK, BORDER_COLLISION)},
+    **{kind: f"{kind} bifurcation" for kind in (TRANSCRITICAL, HOPF, NEIMARK_SACKER)},
+    FLIP: "flip (period doubling)",
+    DEGENERATE: "degenerate point",
 }
 
 
@@ -99,21 +113,124 @@ def _state(diagram: Diagram, observed: int) -> str:
 
 def _orbits(diagram: Diagram, observed: int) -> Real:
     """Return one coordinate of the orbit at each solution, (point, phase), NaN beyond its period."""
-    longest, found = max([1, *(branch.period for branch in diagram.branches)]), []
-    for branch in diagram.branches:
-        for one in branch.solutions:
-            orbit = diagram.curve.of_period(branch.period).orbit(one.z)[:, observed]
-            found.append(np.pad(orbit, (0, longest - branch.period), constant_values=np.nan))
-    return np.array(found).reshape(-1, longest)
+    curves = [(diagram.curve.of_period(branch.period), branch) for branch in diagram.branches]
+    orbits = [curve.orbit(one.z)[:, observed] for curve, branch in curves for one in branch.solutions]
+    longest = max([1, *map(len, orbits)])
+    padded = [np.pad(orbit, (0, longest - len(orbit)), constant_values=np.nan) for orbit in orbits]
+    return np.array(padded).reshape(-1, longest)
 
 
 def _of_orbits(seen: Visited, coordinate: int, is_flow: bool) -> dict[str, tuple[Any, ...]]:
     what, each = f"h_{coordinate + 1}", (schema.PARAMETER, schema.SAMPLE)
     states, units = seen.states[..., coordinate], schema.SECOND if is_flow else schema.STEP
-    words = f"extremum of {what}" if is_flow else f"state {what}"
     return {
-        "visited": ((*each, schema.ITERATION), states, words),
+        "visited": ((*each, schema.ITERATION), states, f"extremum of {what}" if is_flow else f"state {what}"),
         "settled": (each, seen.settled, "1 on an attractor, 0 on none yet, −1 left the bound"),
         "cycle_period": (each, seen.period, "period of the cycle that the orbit ends on", units),
         "cycle_multiplier": (each, seen.multiplier, "largest |μ| of that cycle, but for a flow's own 1"),
     }
+
+
+def verdict(
+    diagram: Diagram, name: str, ends: tuple[float, float], bound: float, beyond_bound: int, orbits: Visited | None
+) -> str:
+    """Return one to three sentences.
+
+    Parameters
+    ----------
+    diagram : Diagram
+    name : str
+        The parameter's.
+    ends : tuple of float
+        Its range.
+    bound : float
+        On abs(h_i).
+    beyond_bound : int
+        Number of fixed points beyond it that a search found, from which no branch was followed.
+    orbits : Visited or None
+    """
+    noun = "fixed point" if diagram.curve.is_map else "equilibrium"
+    over = f"{name} from {to_error(ends[0], 0.0, 7)} to {to_error(ends[1], 0.0, 7)}"
+    changes = list(dict.fromkeys(text for _, text, _, _ in stability_changes(diagram, name)))
+    more = len(changes) - MOST_CHANGES
+    listed = changes[:MOST_CHANGES] + [f"{counted(more, 'more change')} of stability follow"] * (more > 0)
+    nothing = (
+        f"no change of stability was located for {over}"
+        if diagram.branches
+        else f"no isolated {noun} up to |h_i| = {bound:g} was found for {over}"
+    )
+    sentences = ["; ".join(listed) or nothing, _counts(diagram, name) if diagram.branches else ""]
+    sentences.append("; ".join(_limits(diagram, name, noun, bound, beyond_bound, orbits)))
+    return ". ".join(capital(each) for each in sentences if each) + "."
+
+
+def _limits(
+    diagram: Diagram, name: str, noun: str, bound: float, beyond_bound: int, orbits: Visited | None
+) -> list[str]:
+    """Return what limits the answer, the most important first."""
+    ends = Counter(end for branch in diagram.branches for end in branch.ends)
+    moving = 0 if orbits is None else int((orbits.settled == UNSETTLED).any(axis=1).sum())
+    table = {
+        f"{counted(beyond_bound, noun)} beyond |h_i| = {bound:g} not followed (--largest-state, largest_state=)": (
+            beyond_bound
+        ),
+        f"{counted(ends[LOST], 'end')} of branches without a way on": ends[LOST],
+        f"only the first {len(diagram.branches)} branches were followed": diagram.cut_short,
+        f"{counted(ends[LEFT], 'end')} of branches cut where some |h_i| exceeds {bound:g}": ends[LEFT],
+        f"an orbit had not settled at {counted(moving, 'value')} of {name}": moving,
+    }
+    return [text for text, holds in table.items() if holds]
+
+
+def stability_changes(diagram: Diagram, name: str) -> list[tuple[float, str, int, str]]:
+    """Return where fixed points change stability: z's last coordinate, a sentence, the bifurcation, and the change."""
+    found = []
+    for branch in diagram.branches:
+        for index, one in enumerate(branch.solutions):
+            if one.bifurcation < 0 or branch.period > 1:
+                continue
+            event, at = diagram.bifurcations[one.bifurcation], float(one.z[-1])
+            sides = [branch.solutions[:index][::-1], branch.solutions[index + 1 :]]
+            apart = BEYOND * event.error / diagram.curve.width
+            first, second = (
+                next((each for each in side if each.kind.stable >= 0 and abs(each.z[-1] - at) > apart), None)
+                for side in sides
+            )
+            if first and second and {first.kind.stable, second.kind.stable} == {0, 1}:
+                stable, unstable = (first, second) if first.kind.stable else (second, first)
+                text, change = _change(diagram, event, stable, unstable, name)
+                found.append((at, text, one.bifurcation, change))
+    return sorted(found, key=lambda each: each[:2])
+
+
+def _change(diagram: Diagram, one: Bifurcation, stable: Solution, unstable: Solution, name: str) -> tuple[str, str]:
+    """Return the sentence on a change of stability, and its words."""
+    noun, where = "fixed point" if diagram.curve.is_map else "equilibrium", f"at {name} = {_value(diagram, one)}"
+    cubic = one.coefficient.criticality if one.coefficient else ""
+    kind = f"{LONG[one.kind]} of {UNDECIDED} criticality" if cubic == UNDECIDED else f"{cubic} {LONG[one.kind]}".strip()
+    if (stable.z[-1] - one.z[-1]) * (unstable.z[-1] - one.z[-1]) > 0:  # both on one side
+        verb = "meet and vanish" if stable.z[-1] < one.z[-1] else "appear"
+        if one.kind == DEGENERATE:
+            return f"stability changes {where} in {article(kind)}", "stability changes"
+        return f"a stable and an unstable {noun} {verb} {where} in {article(kind)}", f"{plural_of(noun)} {verb}"
+    is_origin = max(np.abs(stable.z[:-1]).max(), np.abs(unstable.z[:-1]).max()) <= AT_ZERO
+    subject = "the origin" if is_origin else article(noun)
+    verb = f"{'loses' if stable.z[-1] < unstable.z[-1] else 'gains'} stability"
+    return f"{subject} {verb} {where} in {article(kind)}", verb
+
+
+def _counts(diagram: Diagram, name: str) -> str:
+    """Return how many branches there are, how many bifurcations of which kinds, and how well these are located."""
+    branches = counted(len(diagram.branches), "branch")
+    kinds = Counter(one.kind for one in sorted(diagram.bifurcations, key=lambda one: float(one.z[-1])))
+    if not kinds:
+        return f"{branches} without a bifurcation"
+    worst = at_most(max(one.error for one in diagram.bifurcations), 1)
+    listed = joined([counted(count, LONG[kind]) for kind, count in kinds.items()])
+    return f"{branches} with {listed}, located to {worst} in {name}"
+
+
+def _value(diagram: Diagram, one: Bifurcation) -> str:
+    """Return the parameter at a bifurcation to 7 digits, with its error where that is worth a word."""
+    p = diagram.curve.parameter(one.z)
+    return with_error(p, one.error) if one.error > TOLD * max(1.0, abs(p)) else to_error(p, one.error, 7)

@@ -119,23 +119,23 @@ def covariant_vectors(
     check_asked(system, k, largest_state, {"seconds": seconds, "interval": interval}, of_map)
     check_positive(max_memory=max_memory, times=times)
     count = k or system.state_size
-    asked: dict[str, Any] = {"k": count, "largest_state": largest_state, "times": times}
     with one_thread_each():
         if isinstance(system, Flow):
             tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
         else:
-            how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-            how["inputs_description"] = inputs_description
-            driven, _, origin = driven_orbit(system, inputs, steps, initial_state, largest_state, **how)
+            driven, _, origin = driven_orbit(
+                system, inputs, steps, initial_state, largest_state, dtype=dtype, device=device, seed=seed,
+                inputs_description=inputs_description,
+            )  # fmt: skip
             tangent, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(tangent.count, transient, backward_transient)
-        passes = Passes(tangent, count, first, last, max_memory, seed)
-        kept, values = measured(tangent, passes, first, last, times)
-    asked |= {"transient": first, "backward_transient": tangent.count - last, "steps": tangent.count}
-    window = last - first
-    words = f"{window:,} intervals" if isinstance(system, Flow) else over(window, inputs_description)
-    words += f" between the transients{origin}"
-    ds = dataset(tangent, kept, values, system, settings | asked, words)
+        kept, values = measured(tangent, Passes(tangent, count, first, last, max_memory, seed), first, last, times)
+    settings |= {
+        "k": count, "largest_state": largest_state, "times": times, "steps": tangent.count, "transient": first,
+        "backward_transient": tangent.count - last,
+    }  # fmt: skip
+    words = f"{last - first:,} intervals" if isinstance(system, Flow) else over(last - first, inputs_description)
+    ds = dataset(tangent, kept, values, system, settings, f"{words} between the transients{origin}")
     return ds.assign_attrs(verdict=why_at_zero(origin, largest_state) + ds.attrs["verdict"])
 
 
@@ -154,9 +154,10 @@ def _of_flow(
                 f"seconds= and interval= must be positive, and hold one interval; got {duration} and {length}."
             )
         count = max(1, round(duration / length))
-        settings = {"seconds": duration, "interval": duration / count, "initial_state": initial.tolist(), "seed": seed}
-        settings |= {"dtype": "float64", "device": "cpu"}
-        return steps_of_flow(analysed, initial.numpy(), count, duration / count, largest_state), settings
+        return steps_of_flow(analysed, initial.numpy(), count, duration / count, largest_state), {
+            "seconds": duration, "interval": duration / count, "initial_state": initial.tolist(), "seed": seed,
+            "dtype": "float64", "device": "cpu",
+        }  # fmt: skip
 
     (tangent, settings), origin = followed(
         system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[0].cuts()[0]).any())

@@ -57,10 +57,9 @@ def measured(steps: TangentSteps, passes: Passes, first: int, last: int, times: 
     """Return the steps that are kept, and the variables' values, rates in nat a step."""
     window, (samples, k, n) = last - first, (*passes.sound.shape, steps.states.shape[2])
     blocks = max(1, min(BLOCKS, window // SHORTEST_BLOCK))
-    elapsed = np.arange(1, window + 1, dtype=float)
     growth = passes.log_factors.cumsum(axis=1)
     exponents = growth[:, -1] / window
-    errors = standard_errors(growth, elapsed, blocks if window >= SHORTEST_BLOCK else 0)
+    errors = standard_errors(growth, np.arange(1.0, window + 1), blocks if window >= SHORTEST_BLOCK else 0)
     cut, _ = steps.cuts()
     inside = np.isinf(cut)
     sound = passes.sound & inside[:, None]
@@ -80,9 +79,8 @@ def measured(steps: TangentSteps, passes: Passes, first: int, last: int, times: 
         part = slice(stretch.start - first, stretch.stop - first)
         angles[:, :, part] = subspace_angles(stretch, unstable, stable, sound.sum(axis=1))
     determined = sound & (differences <= AGREE) & _separated(exponents, min(first, steps.count - last))
-    left = kept >= cut[:, None]
     values = {
-        "trajectory": np.where(left[..., None], np.nan, steps.states[:, kept]),
+        "trajectory": np.where((kept >= cut[:, None])[..., None], np.nan, steps.states[:, kept]),
         "vector": np.where(determined[:, None, :, None], vectors, np.nan),
         "local_rate": np.where(determined[:, None], rates, np.nan),
         "mean_local_rate": np.where(determined, total / window, np.nan),

@@ -89,8 +89,8 @@ def ernn_convergence(
         ``distance(sample, time, iteration)`` = ‖g⁽ⁱ⁾ − g*‖₂ and ``speed`` = ‖F(g⁽ⁱ⁾)‖₂. ``rate(sample, time)`` and
         ``predicted_rate`` are factors per iteration, and ``settled`` is 1 where the measured one no longer changes.
         ``theorem2(sample, time, iteration)`` = ‖F + η ∇F·F‖₂/‖F‖₂, which Theorem 2 wants below 1. ``corollary1`` = ‖I +
-        η ∇F‖₂, which Corollary 1 wants below 1. ``equilibrium_residual`` = ‖F(g*)‖₂, and ``equilibrium_iterations`` is
-        the most that a search took. ``equilibria`` says how many were found, and ``equilibrium_status`` of what kind.
+        η ∇F‖₂, which Corollary 1 wants below 1. ``equilibrium_residual`` = ‖F(g*)‖₂.
+        ``equilibria`` says how many were found, and ``equilibrium_status`` of what kind.
         ``outcome`` is what the iteration does.
 
     Raises
@@ -167,7 +167,6 @@ def _table(
         "predicted_rate": (predicted, "predicted rate ρ(I + η∇F)"),
         "settled": (settled.astype(np.int8), "1 where the measured rate has settled"),
         "equilibrium_residual": (found.residuals, "residual ‖F(g*)‖₂"),
-        "equilibrium_iterations": (found.iterations, "iterations of the search for equilibria, at most"),
         "equilibria": (found.counts, "equilibria found"),
         "equilibrium_status": (found.kinds, "equilibria"),
         "outcome": (

@@ -68,8 +68,6 @@ class InnerEquilibria(NamedTuple):
         Number of different ones that the searches found; those that are not isolated count as one.
     kinds : ndarray of str, shape (point,)
         `ONE`, `SEVERAL`, `NOT_ISOLATED` (∇F is singular at one of them: a multiple root or a continuum) or `NONE`.
-    iterations : ndarray of int, shape (point,)
-        The most iterations that one of the starts took.
     """
 
     states: NDArray[np.float64]
@@ -77,7 +75,6 @@ class InnerEquilibria(NamedTuple):
     errors: NDArray[np.float64]
     counts: NDArray[np.int64]
     kinds: NDArray[np.str_]
-    iterations: NDArray[np.int64]
 
 
 def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.random.Generator) -> InnerEquilibria:
@@ -96,18 +93,14 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     starts = torch.cat([torch.stack([start, reached]), drawn]).flatten(0, 1)
     points = torch.arange(number).repeat(len(drawn) + 2)
     ended = solve(*_at(flow, points), starts)
-    found = ended.converged.reshape(-1, number).any(dim=0)
-    rows = (~found[points]).nonzero()[:, 0]
+    rows = (~ended.converged.reshape(-1, number).any(dim=0)[points]).nonzero()[:, 0]
     if len(rows):  # where Newton's method stops in a slow region the flow itself leads on
         f, jacobian = _at(flow, points[rows])
         again = solve(f, jacobian, led_by_flow(f, jacobian, starts[rows]))
         ended.states[rows], ended.converged[rows] = again.states, again.converged
-        ended.iterations[rows] += again.iterations
     roots = [ended.states[ended.converged & (points == i)].numpy() for i in range(number)]
     each = [_at_point(flow, i, roots[i], reached[i].numpy()) for i in range(number)]
-    states, residuals, errors, counts, kinds = map(np.array, zip(*each, strict=True))
-    taken = ended.iterations.reshape(-1, number).amax(dim=0).numpy()
-    return InnerEquilibria(states, residuals, errors, counts, kinds, taken)
+    return InnerEquilibria(*map(np.array, zip(*each, strict=True)))
 
 
 def _at(flow: InnerFlow, points: Tensor) -> tuple[Function, Function]:

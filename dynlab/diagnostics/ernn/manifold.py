@@ -29,7 +29,7 @@ NOT_EVERYWHERE = "NaN at the initial state, for a network that is no ERNN, and w
 DIVERGED = "not finite where a network's trajectory diverges"
 REASONS = {
     **dict.fromkeys(
-        ("pair_sum", "equilibrium", "equilibrium_residual", "equilibrium_iterations", "distance", "curve"),
+        ("pair_sum", "equilibrium", "equilibrium_residual", "distance", "curve"),
         NOT_EVERYWHERE,
     ),
     **dict.fromkeys(("trajectory", "inner_path"), DIVERGED),
@@ -76,8 +76,8 @@ def ernn_manifold(
     xarray.Dataset
         ``trajectory(network, sample, time, state)``, the first network being `system`. The next five are of the
         networks that are an ERNN, and NaN for others. ``pair_sum(network, sample, time, state)`` = h_k + s h_{k−1}, and
-        ``equilibrium`` is z*(x_k) with the same dimensions. ``equilibrium_residual(network, sample, time)`` = ‖F(z*)‖₂,
-        with the ``equilibrium_iterations`` of its search. ``distance(network, sample, time)`` = ‖h_k + s h_{k−1} −
+        ``equilibrium`` is z*(x_k) with the same dimensions. ``equilibrium_residual(network, sample, time)`` = ‖F(z*)‖₂.
+        ``distance(network, sample, time)`` = ‖h_k + s h_{k−1} −
         z*(x_k)‖₂, which vanishes where the inner iteration has converged. It is NaN where no equilibrium was found. Of
         `system` ``inner_path(sample, iteration, state)``: the inner iterates of the first step with s h_0 added, from
         where they start to h_1 + s h_0. For a scalar input ``curve(x, state)`` is z* over the range of the inputs.
@@ -138,11 +138,11 @@ def _table(
     """Return all variables, from the states (network, sample, time + 1, state) and what drove them."""
     dims = (schema.NETWORK, schema.SAMPLE, schema.TIME, schema.STATE)
     sums, equilibria, single = (torch.full_like(states, torch.nan) for _ in range(3))
-    residuals, iterations, nothing = single[..., 0], single[..., 0].clone(), states.new_zeros(states.shape[-1])
+    residuals, nothing = single[..., 0], states.new_zeros(states.shape[-1])
     for i, network in enumerate(networks.values()):
         if isinstance(network, ERNN):
             sums[i, :, 1:] = states[i, :, 1:] + network.sign * states[i, :, :-1]
-            equilibria[i, :, 1:], iterations[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
+            equilibria[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
             residuals[i, :, 1:] = network.inner_velocity(equilibria[i, :, 1:], nothing, driven).norm(dim=-1)
     away, initial = (sums - equilibria).norm(dim=-1), states[0, :, 0]
     etas = system.step_etas(0)[:, None].expand(-1, len(initial))
@@ -153,21 +153,20 @@ def _table(
         "pair_sum": (dims, sums, "h_k + s h_{k−1}"),
         "equilibrium": (dims, equilibria, "equilibrium z*(x_k)"),
         "equilibrium_residual": (dims[:-1], residuals, "residual ‖F(z*)‖₂"),
-        "equilibrium_iterations": (dims[:-1], iterations, "iterations of the search for the equilibrium"),
         "distance": (dims[:-1], away, "distance of h_k + s h_{k−1} from z*(x_k)"),
         "inner_path": ((schema.SAMPLE, schema.ITERATION, schema.STATE), shifted, "inner iterates of the first step"),
     }
     if driven.shape[-1] == 1:
         values = torch.linspace(float(driven.min()), float(driven.max()), CURVE_POINTS, dtype=driven.dtype).to(driven)
-        curve, _ = _equilibria(system, values[:, None], driven.new_zeros(CURVE_POINTS, system.state_size), generator)
+        curve = _equilibria(system, values[:, None], driven.new_zeros(CURVE_POINTS, system.state_size), generator)
         table["curve"] = ((schema.X, schema.STATE), curve, "equilibrium manifold z*(x)")
         table[schema.X] = ((schema.X,), values, "input x")
     return {name: (on, part.double().cpu().numpy(), words) for name, (on, part, words) in table.items()}
 
 
-def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """Roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state), NaN where there is none; and iterations."""
-    inputs, shape, n = driven.reshape(-1, driven.shape[-1]), starts.shape, network.state_size
+def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.random.Generator) -> Tensor:
+    """Roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state), NaN where there is none."""
+    inputs, n = driven.reshape(-1, driven.shape[-1]), network.state_size
     flow = InnerFlow(network, starts.new_zeros(len(inputs), n), inputs)
     # Off the network's own state, lest a state that is nearly an equilibrium be returned as the equilibrium.
     found = solve(flow.velocity, flow.jacobian, (starts + OFF * (1 + starts.abs())).reshape(-1, n))
@@ -175,10 +174,8 @@ def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.ran
     if lost.any():
         begin, given = (part[lost].double().cpu() for part in (starts.reshape(-1, n), inputs))
         exact = InnerFlow(frozen(network, torch.float64, "cpu"), torch.zeros_like(begin), given)
-        again = inner_equilibria(exact, begin, begin, generator)
-        equilibria[lost] = torch.as_tensor(again.states).to(equilibria)
-        found.iterations[lost] += torch.as_tensor(again.iterations).to(found.iterations)
-    return equilibria.reshape(shape), found.iterations.reshape(shape[:-1]).to(equilibria)
+        equilibria[lost] = torch.as_tensor(inner_equilibria(exact, begin, begin, generator).states).to(equilibria)
+    return equilibria.reshape(starts.shape)
 
 
 def _verdict(ds: xr.Dataset) -> str:

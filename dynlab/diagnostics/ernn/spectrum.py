@@ -91,7 +91,6 @@ def ernn_spectrum(
         "inner_eigenvalue_error": (mode, errors, "error of the eigenvalue", schema.PER_SECOND),
         "inner_rank": (mode[:2], (singular > rounding_of(singular)[..., None]).sum(axis=-1), "rank of φ′PU − I"),
     }
-    flagged = "NaN where the trajectory has diverged or the QR iteration did not converge"
     return schema.result(
         system,
         rows,
@@ -99,7 +98,7 @@ def ernn_spectrum(
         method=METHOD,
         verdict=lambda ds: _verdict(ds, over(driven.steps, inputs_description)),
         coords={schema.TIME: schema.time_coordinate(steps)},
-        reasons=dict.fromkeys(rows, flagged),
+        reasons=dict.fromkeys(rows, "NaN where the trajectory has diverged or the QR iteration did not converge"),
     )
 
 

@@ -122,11 +122,12 @@ class DistinctRoots:
         """Return what each of these (k, n) is; None of a small minimum of the residual."""
         shown = isolation(equations(self.held), torch.as_tensor(states))
         sign = 1 if is_gated(self.held) else (-1) ** states.shape[1]
-        found: list[Root | None] = []
-        for state, error, alone, root, det, weakest in zip(states, *(part.numpy() for part in shown), strict=True):
-            status, index = (FIXED, sign * int(det)) if alone else (NOT_ISOLATED, 0)
-            found.append(Root(state, status, float(error), weakest, index) if root else None)
-        return found
+        return [
+            Root(state, FIXED if alone else NOT_ISOLATED, float(error), weakest, sign * int(det) if alone else 0)
+            if root
+            else None
+            for state, error, alone, root, det, weakest in zip(states, *(part.numpy() for part in shown), strict=True)
+        ]
 
     def _number(self, new: Root | None) -> int:
         """Return the number of the root that a new one is, which is added unless it is known."""

@@ -139,8 +139,7 @@ def fixed_points(
     count = starts if isinstance(starts, int) else usual_starts(system)
     given = None if starts is None or isinstance(starts, int) else given_starts(held, starts)
     visited = driven_states(held.system, driven) if driven is not None and isinstance(held.system, Map) else None
-    where: dict[str, Any] = {"dtype": number_type(dtype), "device": device, "seed": seed}
-    found = search(held, count=count, given=given, visited=visited, **where)
+    found = search(held, count=count, given=given, visited=visited, dtype=number_type(dtype), device=device, seed=seed)
     if slow_points is not None:
         found = with_slow_points(held, found, given, visited, count, slow_points, seed)
     rows = _in_order(held, found, certify, seed)
@@ -152,12 +151,13 @@ def fixed_points(
         said += proofs.verdict(rows)
     if certificates is not None:
         proofs.write_certificates(held, rows, certificates)
-    settings: dict[str, Any] = {"starts": count if given is None else len(given), "given_starts": given is not None}
-    settings |= {"inputs": None if driven is None else list(driven.shape), "slow_points": slow_points}
     ds = schema.result(
         system,
         variables,
-        settings=settings | held_settings(system, at, held) | {"certify": certify} | where | {"dtype": dtype},
+        settings=held_settings(system, at, held)
+        | {"starts": count if given is None else len(given), "given_starts": given is not None, "certify": certify}
+        | {"inputs": None if driven is None else list(driven.shape), "slow_points": slow_points}
+        | {"dtype": dtype, "device": device, "seed": seed},
         verdict=said,
         method=METHOD + proofs.METHOD * certify,
         reasons=REASONS,
@@ -179,8 +179,9 @@ def given_starts(held: Held, starts: ArrayLike) -> Tensor:
     """Return the starts that a user gives, shape (start, n), or raise the error for what is no such array."""
     given = torch.as_tensor(np.asarray(starts, dtype=float)).to(held.input)
     size = held.system.state_size
-    if given.ndim != 2 or given.shape[1] != size or len(given) == 0 or not torch.isfinite(given).all():
-        raise UserError(f"The starts must be finite numbers of shape (sample, {size}), got {tuple(given.shape)}.")
-    if float(given.abs().max()) > LARGEST_START:
-        raise UserError(f"The starts must be at most {LARGEST_START:g}, got {float(given.abs().max()):g}.")
+    if given.ndim != 2 or given.shape[1] != size or len(given) == 0 or not (given.abs() <= LARGEST_START).all():
+        raise UserError(
+            f"The starts must be finite numbers of at most {LARGEST_START:g}, of shape (sample, {size}), got shape "
+            f"{tuple(given.shape)}."
+        )
     return given

@@ -152,8 +152,7 @@ def _layer(held: Held, cell: Cell | None, below: Point) -> tuple[Held, Held]:
     if cell is None:
         return held, held
     last = below.layers[-1] if below.layers else None
-    output = last.whole.system.output(last.state) if last is not None else held.input
-    whole = replace(held, system=cell, input=output)
+    whole = replace(held, system=cell, input=last.whole.system.output(last.state) if last is not None else held.input)
     return whole, replace(whole, system=cell.resting())
 
 

@@ -52,13 +52,11 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
         reason = reason or str(error)
     found = []
     for row in rows:
-        slow = "a slow point is no fixed point" if row.status == SLOW else ""
-        why = reason or slow
+        why = reason or ("a slow point is no fixed point" if row.status == SLOW else "")
         certificate = refused(len(row.state), why) if why else certify(program, row.state)
         if certificate.certified:
             errors = np.fmin(row.errors, eigenvalue_radii(certificate, row.eigenvalues))
-            kind = kind_of_map(row.eigenvalues, errors)
-            row = row._replace(status=FIXED, errors=errors, kind=kind, dimension=0)
+            row = row._replace(status=FIXED, errors=errors, kind=kind_of_map(row.eigenvalues, errors), dimension=0)
         elif row.status == AT_KINK and not why and _contracts_about(program, row):
             row = row._replace(status=FIXED, kind=Kind("stable, at a kink", 1, 0, 0))
         found.append(row._replace(certificate=certificate))

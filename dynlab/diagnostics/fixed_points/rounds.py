@@ -151,8 +151,7 @@ def search(
     drawn = starts["assignment"][starts["origin"] == RANDOM]
     share = unseen_share(np.bincount(drawn[drawn >= 0]), len(drawn))
     bound = share_bound(new, count, max(1, rounds - 1), searches)
-    confidence = Confidence(complete or stuck, share, bound, roots.index_sum())
-    return Search(roots.found, starts, confidence)
+    return Search(roots.found, starts, Confidence(complete or stuck, share, bound, roots.index_sum()))
 
 
 def _ended(roots: DistinctRoots, fast: Held, starts: Tensor, origin: str, most: int | None = None) -> Starts:
@@ -194,8 +193,7 @@ def _rows(roots: DistinctRoots, ended: Roots, origin: str) -> Starts:
 
 def starts_table(assignment: Any, outcome: Any, origin: str, iterations: Any, residual: Any) -> Starts:
     """Return a table of starts of the first layer from its columns, or what all rows have."""
-    columns = np.broadcast_arrays(assignment, outcome, origin, iterations, residual, 1)
-    return np.rec.fromarrays(columns, dtype=START)
+    return np.rec.fromarrays(np.broadcast_arrays(assignment, outcome, origin, iterations, residual, 1), dtype=START)
 
 
 def outside(held: Held, states: Tensor) -> NDArray[np.bool_]:
@@ -237,6 +235,5 @@ def share_bound(new: int, starts: int, test: int, searches: int = 1) -> float:
     >>> round(share_bound(0, 256, 1), 4), round(share_bound(3, 256, 1), 4)
     (0.0143, 0.0339)
     """
-    if new >= starts:
-        return 1.0
-    return float(betaincinv(new + 1, starts - new, 1 - WRONG / (2**test * searches)))
+    share = WRONG / (2**test * searches)
+    return 1.0 if new >= starts else float(betaincinv(new + 1, starts - new, 1 - share))

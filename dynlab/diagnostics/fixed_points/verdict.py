@@ -56,8 +56,7 @@ def under_input(said: str, at: Any) -> str:
     >>> under_input("No fixed point was found.", "zero"), under_input("1 fixed point.", [0.5, -1])
     ('With the input held at zero: no fixed point was found.', 'With the input held at (0.5, −1): 1 fixed point.')
     """
-    values = _values(at)
-    return f"With the input held at {values}: {said[:1].lower()}{said[1:]}"
+    return f"With the input held at {_values(at)}: {said[:1].lower()}{said[1:]}"
 
 
 def held_input(at: Any) -> str:

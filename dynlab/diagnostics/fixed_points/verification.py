@@ -84,8 +84,7 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
     if not rows:
         return np.zeros(0, dtype=np.int64)
     states = np.argsort(merging.ordered(np.array([row.state for row in rows])))
-    keys = [(STATUSES.index(row.status), row.kind.unstable) for row in rows]
-    return np.lexsort((states, *np.array(keys).T[::-1]))
+    return np.lexsort((states, *np.array([(STATUSES.index(row.status), row.kind.unstable) for row in rows]).T[::-1]))
 
 
 def _record(held: Held, point: Point, parts: list[tuple[Any, ...]]) -> Record:
@@ -149,8 +148,7 @@ def _checked(layer: Layer, direction: Real) -> tuple[fsolve_check.Check, str]:
     point = torch.as_tensor(end.state)[None]
     noise = rounding(point, sought.value(point), sought.matrix(point)).norm()
     at_root = end.residual <= max(float(tolerance(point)), ROUNDINGS * float(noise))
-    scale = float(merging.scale(root.state))
-    near = max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * root.error)
+    near = max(fsolve_check.SMALLEST_DISTANCE * float(merging.scale(root.state)), fsolve_check.RESIDUALS * root.error)
     return end, root.status if at_root and (root.status != FIXED or end.distance <= near) else UNVERIFIED
 
 

@@ -129,11 +129,11 @@ def geometry(
         ``participation_ratio`` with ``participation_ratio_error``. ``explained_variance(mode)`` is each component's
         share of the variance, with ``explained_variance_error``. ``origin(state)`` and ``direction(axis, state)`` are
         the mean state and the components, and ``trajectory(sample, time, axis)`` are the states along them. Of each
-        fixed point ``fixed_point_position(fixed_point, axis)``, and its ``fixed_point_distance`` from the space of
-        these components. ``unstable_direction(fixed_point, mode, axis)`` is NaN for modes that do not certainly grow.
-        For points that one direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)`` are the
-        curves that orbits leave along. ``leads_to(fixed_point, side)`` is the stable fixed point they lead to. Most
-        variables of `dynlab.fixed_points` are there too.
+        fixed point ``fixed_point_position(fixed_point, axis)``. ``unstable_direction(fixed_point, mode, axis)`` is NaN
+        for modes that do not certainly grow. For points that one direction alone leaves,
+        ``unstable_manifold(fixed_point, side, iteration, axis)`` are the curves that orbits leave along.
+        ``leads_to(fixed_point, side)`` is the stable fixed point they lead to. Most variables of `dynlab.fixed_points`
+        are there too.
 
     Raises
     ------
@@ -213,7 +213,6 @@ def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -
     ratio_error, share_errors = jackknife(counted)
     total, mode = found.variances.sum(), (schema.MODE,)
     shares = found.variances / total if total > 0 else np.full(len(found.variances), np.nan)
-    along = "state along principal component"
     return {
         "participation_ratio": ((), participation_ratio(shares), "participation ratio of the states"),
         "participation_ratio_error": ((), ratio_error, "standard error of the participation ratio"),
@@ -221,7 +220,7 @@ def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -
         "explained_variance_error": (mode, share_errors, "standard error of the share"),
         "origin": ((schema.STATE,), found.origin, "mean state"),
         "direction": ((schema.AXIS, schema.STATE), axes, "principal component"),
-        "trajectory": ((schema.SAMPLE, schema.TIME, schema.AXIS), trajectory, along),
+        "trajectory": ((schema.SAMPLE, schema.TIME, schema.AXIS), trajectory, "state along principal component"),
     }
 
 
@@ -232,12 +231,10 @@ def _of_points(
     reach = FAR * float(max(np.abs(each).max(initial=1.0) for each in (counted, places)))
     curves, leads_to = unstable_manifolds(held, points, modes, reach, steps)
     growing, position = growing_directions(modes, points, axes), (places - origin) @ axes.T
-    distance = np.linalg.norm(places - origin - position @ axes, axis=1)
     each, both = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.SIDE)
     curve = (*both, schema.ITERATION, schema.AXIS)
     return {name: points[name].variable for name in COPIED} | {
         "fixed_point_position": ((*each, schema.AXIS), position, "fixed point along principal component"),
-        "fixed_point_distance": (each, distance, "distance of the fixed point from the components' space"),
         "unstable_direction": (
             (*each, schema.MODE, schema.AXIS),
             growing,
@@ -251,8 +248,7 @@ def _of_points(
 @np.errstate(invalid="ignore", divide="ignore")
 def participation_ratio(variances: Real) -> Real:
     """Return (Σv)²/Σv² of a covariance's eigenvalues v (..., component): how many share the variance; NaN without."""
-    shares = variances / variances.sum(axis=-1, keepdims=True)
-    return np.asarray(1 / (shares**2).sum(axis=-1))
+    return np.asarray(1 / ((variances / variances.sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1))
 
 
 @np.errstate(invalid="ignore", divide="ignore")
@@ -265,16 +261,10 @@ def jackknife(states: Real) -> tuple[Real, Real]:
     samples, _, n = states.shape
     if samples < 2:
         return np.array(np.nan), np.full(n, np.nan)
-    centred = states - states.mean(axis=(0, 1))
-    parts = [group.reshape(-1, n) for group in np.array_split(centred, min(samples, GROUPS))]
-    sums, products, variances = [part.sum(axis=0) for part in parts], [part.T @ part for part in parts], []
-    total, whole = np.sum(sums, axis=0), np.sum(products, axis=0)
-    for part, one, product in zip(parts, sums, products, strict=True):
-        left = centred[..., 0].size - len(part)
-        mean = (total - one) / left
-        covariance = (whole - product) / left - np.outer(mean, mean)
-        variances.append(np.linalg.eigvalsh(covariance)[::-1].clip(min=0.0))
-    found = np.array(variances)
-    each = participation_ratio(found), found / found.sum(axis=1, keepdims=True)
-    ratio, shares = (np.sqrt((len(parts) - 1) * np.var(values, axis=0)) for values in each)
+    groups = np.array_split(np.arange(samples), min(samples, GROUPS))
+    left = (np.delete(states, group, axis=0).reshape(-1, n) for group in groups)
+    found = [np.linalg.eigvalsh(np.cov(each, rowvar=False, bias=True).reshape(n, n)) for each in left]
+    variances = np.array(found)[:, ::-1].clip(min=0.0)
+    each = participation_ratio(variances), variances / variances.sum(axis=1, keepdims=True)
+    ratio, shares = (np.sqrt((len(groups) - 1) * np.var(values, axis=0)) for values in each)
     return ratio, shares

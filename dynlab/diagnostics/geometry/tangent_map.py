@@ -177,8 +177,7 @@ def _valid_radius(held: Held, p: Real, slope: Real, axes: Real, reach: float) ->
     ray = np.flatnonzero(above.any(axis=1))
     after = above[ray].argmax(axis=1)
     part = (HOLDS - error[ray, after - 1]) / (error[ray, after] - error[ray, after - 1])
-    crossing = radius[after - 1] + part * (radius[after] - radius[after - 1])
-    return float(crossing.min(initial=reach))
+    return float((radius[after - 1] + part * (radius[after] - radius[after - 1])).min(initial=reach))
 
 
 def _plane(held: Held, jacobian: Real, errors: Real) -> tuple[Real, Real]:

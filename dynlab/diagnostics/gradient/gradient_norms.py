@@ -12,8 +12,15 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
-from dynlab.diagnostics.gradient.norms import METHOD, METHOD_LARGE, large_norms, small_norms
-from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
+from dynlab.diagnostics.gradient.norms import (
+    METHOD,
+    METHOD_LARGE,
+    SURVIVES,
+    large_norms,
+    sized,
+    small_norms,
+    surviving,
+)
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.threads import one_torch_thread
@@ -102,10 +109,10 @@ def gradient(
     Returns
     -------
     xarray.Dataset
-        ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T; at t = T they are 0 and
-        ln(n)/2. ``log_norm_error`` and ``log_norm_frobenius_error`` are bounds of their errors, but for a probability
-        of 1e-9. They are of the product of Jacobians at the states as computed. ``surviving(sample)`` is how many
-        singular values of ∂h_T/∂h_0 are at least 0.1. Of more than 256 dimensions it is 0 or NaN.
+        ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ for t = 0 … T, 0 at t = T, and up to 256 dimensions
+        ``log_norm_frobenius``. ``log_norm_error`` and ``log_norm_frobenius_error`` are bounds of their errors, but for
+        a probability of 1e-9. They are of the product of Jacobians at the states as computed. ``surviving(sample)`` is
+        how many singular values of ∂h_T/∂h_0 are at least 0.1. Of more than 256 dimensions it is 0 or NaN.
         ``lost_after(sample)`` is the number of steps T − t from which on the norm stays below 0.1, and
         ``vanished_after(sample)`` that from which on it is exactly zero, of the t that are looked at. With a loss also
         ``log_loss_gradient(sample, time)`` = ln ‖∂L/∂h_t‖₂. It is the total derivative: h_t acts through all later
@@ -130,8 +137,10 @@ def gradient(
     """
     if loss is None and targets is not None:
         raise UserError("targets are what a loss is given: give loss, too, or leave them out.")
-    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-    driven = drive(system, inputs, initial_state, uneven=True, **of)
+    driven = drive(
+        system, inputs, initial_state, dtype=dtype, device=device, seed=seed,
+        inputs_description=inputs_description, uneven=True,
+    )  # fmt: skip
     large = driven.states.shape[-1] > EVERY
     if loss is not None and driven.after:
         raise UserError("A loss is of sequences of one length: give those of each length alone.")
@@ -142,8 +151,7 @@ def gradient(
         if loss is not None:
             with nullcontext() if large else one_torch_thread():
                 found["log_loss_gradient"] = log_loss_gradient(loss, targets, part, large)[:, chosen]
-        of_samples = {"surviving": found.pop("surviving"), **_losses(found, part.steps - chosen)}
-        return chosen, found, of_samples
+        return chosen, found, {"surviving": found.pop("surviving"), **_losses(found, part.steps - chosen)}
 
     chosen, found = driven.joined(along)
     settings = {"loss": getattr(loss, "__name__", type(loss).__name__) if loss else None, "times": chosen.tolist()}
@@ -176,13 +184,12 @@ def _losses(found: dict[str, NDArray[Any]], back: Index) -> dict[str, Real]:
     """Return after how many of the steps `back` (time,), decreasing, the norm stays below `SURVIVES`, and is zero."""
     with np.errstate(invalid="ignore"):
         small = found["log_norm"] + found["log_norm_error"] < np.log(SURVIVES)
-    zero = np.isneginf(found["log_norm"])
 
     def since(holds: NDArray[np.bool_]) -> Real:
         from_start = np.logical_and.accumulate(holds, axis=1).sum(axis=1)  # longest products come first
         return np.where(from_start > 0, back[np.maximum(from_start, 1) - 1], np.nan).astype(float)
 
-    return {"lost_after": since(small), "vanished_after": since(zero)}
+    return {"lost_after": since(small), "vanished_after": since(np.isneginf(found["log_norm"]))}
 
 
 def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
@@ -204,6 +211,5 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
         factor = sized(loss[known, 0] - loss[known, -1])
         text += f" From t = T back to t = 0 the gradient of the loss changes by the factor {factor}."
-    if ds.sizes[schema.TIME] <= steps:
-        text += f" The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
-    return text
+    some = f" The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
+    return text + some * (ds.sizes[schema.TIME] <= steps)

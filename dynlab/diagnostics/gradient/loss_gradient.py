@@ -44,8 +44,7 @@ def log_loss_gradient(
         top = torch.where(torch.isneginf(top), 0, top)
         shares = [(part_size - top).exp().unsqueeze(-1) for part_size in (carried_size, added_size)]
         direction, size = _normalised(carried * shares[0] + added * shares[1], top)
-        through = passes.apply_transpose(reached.to(direction).unsqueeze(-1)).squeeze(-1)
-        reached = (through > 0) | (partial[:, t] != 0)
+        reached = (passes.apply_transpose(reached.to(direction).unsqueeze(-1)).squeeze(-1) > 0) | (partial[:, t] != 0)
         sizes.append(torch.where(torch.isneginf(size) & reached.any(dim=-1), torch.nan, size))
     return torch.stack(sizes[::-1], dim=1).cpu().numpy()
 

@@ -1,5 +1,9 @@
-"""The norms of ∂h_T/∂h_t at many t: from products of Jacobians, and of large states from products with vectors."""
+"""The norms of ∂h_T/∂h_t at many t, and in words what they leave of a small change.
 
+They come from products of Jacobians, and of large states from products with vectors.
+"""
+
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -10,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.linalg import vector_norm
 
-from dynlab.diagnostics.gradient.survival import SURVIVES
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.golub_kahan import norm_bounds
 from dynlab.numerics.graded_product import KNOWN, number_from, resolved
@@ -19,11 +22,13 @@ from dynlab.numerics.threads import in_threads, slices
 from dynlab.program.jacobian import Operator
 from dynlab.progress import through
 from dynlab.trajectories.driven import NUMBERS_AT_ONCE, Driven
+from dynlab.words import READABLE, number, power, ranged
 
+UNCHANGED = 0.05  # nats: a factor nearer to 1 is told as a power of e alone
+SURVIVES = 0.1  # a direction survives where its singular value is at least this
 NAMES = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
 WIDTH = 0.09  # of ln ‖∂h_T/∂h_t‖₂ between its bounds
-PROBES = 64  # random vectors for the Frobenius norms
 NUMBERS = 16  # for each unit, that the factors of a cell's Jacobian take
 KEPT = 2**26  # numbers of all Jacobians' factors that are kept: 512 MiB; of more they are made anew for each product
 SAFETY = 2.0  # of the first-order bound of rounding
@@ -36,8 +41,7 @@ METHOD = (
 METHOD_LARGE = (
     "Golub and Kahan's method makes ∂h_T/∂h_t bidiagonal, by products of the factors of the Jacobians with vectors, "
     f"from {VECTORS} random ones. The norm that is found is a lower bound, at most {WIDTH:g} below ln ‖∂h_T/∂h_t‖₂ but "
-    f"for a probability of {FAILING:g}. The Frobenius norm is estimated from {PROBES} random vectors, and its error "
-    "holds as surely. Both errors hold the rounding of the Jacobians' entries and of the products"
+    f"for a probability of {FAILING:g}. The error holds the rounding of the Jacobians' entries and of the products"
 )
 
 
@@ -136,14 +140,14 @@ class Chain:
 def large_norms(driven: Driven, times: Index, seed: int) -> dict[str, NDArray[Any]]:
     """Return the variables' values at the times chosen, the first two dimensions being sample and time."""
     samples = len(driven.states)
-    failing = FAILING / (2 * samples * len(times))
+    failing = FAILING / (samples * len(times))
 
     def several(some: slice) -> tuple[NDArray[Any], ...]:
         generators = [np.random.default_rng([seed, number]) for number in range(samples)[some]]
         return _norms(driven.of(some), times, generators, failing, KEPT * len(generators) / samples)
 
     # The vectors of many samples at once make fast products: each thread has all of its samples together.
-    found = dict(zip(NAMES, in_threads(several, samples, chunks_per_thread=1), strict=True))
+    found = dict(zip(NAMES, in_threads(several, samples, chunks_per_thread=1), strict=False))
     none_survives = found["log_norm"][:, 0] + found["log_norm_error"][:, 0] < np.log(SURVIVES)
     return found | {"surviving": np.where(none_survives & (times[0] == 0), 0.0, np.nan)}
 
@@ -151,49 +155,17 @@ def large_norms(driven: Driven, times: Index, seed: int) -> dict[str, NDArray[An
 def _norms(
     driven: Driven, times: Index, generators: list[np.random.Generator], failing: float, kept: float
 ) -> tuple[NDArray[Any], ...]:
-    """Return the values of `NAMES`, (sample, time), NaN where a trajectory diverges; every sample has a generator."""
+    """Return ln ‖∂h_T/∂h_t‖₂ and its error, (sample, time), NaN where a trajectory diverges; one generator a sample."""
     samples, _, n = driven.states.shape
-    chain = Chain(driven, kept)
-
-    def drawn(count: int) -> Tensor:
-        return torch.from_numpy(np.stack([each.standard_normal((count, n)) for each in generators])).mT
-
+    chain, found = Chain(driven, kept), np.zeros((2, samples, len(times)))  # 0 at t = T
     known = driven.states.isfinite().all(dim=-1)[:, -1].cpu().numpy()
-    frobenius = _frobenius_norms(chain, times, drawn(PROBES), failing)
-    rows = []
-    for t in through(times.tolist()):
-        if t == driven.steps:
-            exact, root = np.zeros(samples), np.full(samples, np.log(n) / 2)
-            rows.append((exact, exact, root, np.finfo(float).eps * root))
-            continue
+    for index, t in through(list(enumerate(times[times < driven.steps].tolist()))):
+        drawn = torch.from_numpy(np.stack([each.standard_normal((VECTORS, n)) for each in generators])).mT
         back, forth = (partial(chain.product, t=t, transposed=transposed) for transposed in (True, False))
-        lower, vector = norm_bounds(back, forth, drawn(VECTORS), failing, WIDTH)
+        lower, vector = norm_bounds(back, forth, drawn, failing, WIDTH)
         rounding = _of_rounding(chain, vector, t, driven.steps)
-        value, wrong = frobenius[t]
-        rows.append((lower, np.where(np.isneginf(lower), 0.0, WIDTH + rounding), value, wrong + rounding))
-    columns = (np.stack(column, axis=1) for column in zip(*rows, strict=True))
-    return tuple(np.where(known[:, None], values, np.nan) for values in columns)
-
-
-def _frobenius_norms(chain: Chain, times: Index, probes: Tensor, failing: float) -> dict[int, tuple[Real, Real]]:
-    """Return by t an estimate of ln ‖∂h_T/∂h_t‖_F and a bound of its error before rounding.
-
-    ‖A‖_F² is the mean of ‖Aᵀg‖² over normal g, whatever the singular values are, the sum of m of them at least as
-    spread as a χ² of m degrees of freedom at rank 1.
-    """
-    from scipy.special import gammainccinv, gammaincinv  # here, since they take a tenth of a second to load
-
-    count = probes.shape[2]
-    low, high = (2 * float(quantile(count / 2, failing)) / count for quantile in (gammaincinv, gammainccinv))
-    steps, found = chain.rounding.shape[1], {}
-    passed = chain.passed(probes, range(steps, int(times[0]), -1), transposed=True)
-    for t, (vectors, scale) in zip(range(steps, int(times[0]) - 1, -1), passed, strict=True):
-        if t in times:
-            logs = torch.logsumexp(2 * (vector_norm(vectors, dim=1).log() + scale), dim=1) - np.log(count)
-            value = np.asarray(logs.cpu()) / 2
-            wrong = np.where(np.isneginf(value), 0.0, max(-np.log(low), np.log(high)) / 2)
-            found[t] = value, wrong
-    return found
+        found[:, :, index] = lower, np.where(np.isneginf(lower), 0.0, WIDTH + rounding)
+    return tuple(np.where(known[:, None], found, np.nan))
 
 
 def _of_rounding(chain: Chain, vector: Tensor, t: int, steps: int) -> Real:
@@ -209,3 +181,45 @@ def _of_rounding(chain: Chain, vector: Tensor, t: int, steps: int) -> Real:
     right = torch.stack(after[:-1], dim=1).squeeze(-1)
     sigma = before[-1]
     return (SAFETY * (left + right - sigma).exp() * chain.rounding[:, t:steps]).sum(dim=1).nan_to_num(0).cpu().numpy()
+
+
+def sized(exponents: Real) -> str:
+    """Return how large numbers are whose logarithms (sample,) are given: the median, the range, and how many are 0.
+
+    Examples
+    --------
+    >>> sized(np.array([-3.0])), sized(np.array([-np.inf, -3.0])), sized(np.array([np.nan]))
+    ('e^−3.00 ≈ 0.05', 'e^−3.00 ≈ 0.05 (median of 1 of 2 samples), exactly 0 in 1', 'not known')
+    """
+    finite, zeros, samples = exponents[np.isfinite(exponents)], int(np.isneginf(exponents).sum()), len(exponents)
+    if not finite.size:
+        return "exactly 0" if 0 < zeros == samples else "not known"
+    median, low, high = float(np.median(finite)), power(finite.min()), power(finite.max())
+    text = power(median)
+    if UNCHANGED <= abs(median) <= READABLE:
+        text += f" ≈ {number(math.exp(median), 2)}"
+    if samples > 1:
+        of = f"{finite.size:,} of " * (finite.size < samples) + f"{samples:,} samples"
+        text += f" (median of {of}{f', range {low} to {high}' * (low != high)})"
+    return text + f", exactly 0 in {zeros:,}" * bool(zeros)
+
+
+def surviving(kept: Real, n: int) -> str:
+    """Return how many of the `n` singular values of ∂h_T/∂h_0 are at least `SURVIVES`, without a full stop.
+
+    Parameters
+    ----------
+    kept : ndarray, shape (sample,)
+        Number of those, in each sample; NaN where that is undecided.
+    n : int
+
+    Examples
+    --------
+    >>> surviving(np.array([1.0, 0.0, np.nan]), 3)
+    '0.5 (range 0 to 1) of 3 singular values are at least 0.1, where that is known (2 of 3 samples)'
+    """
+    known = np.isfinite(kept)
+    if not known.any():
+        return f"How many of {n:,} singular values are at least {SURVIVES} is undecided"
+    where = "" if known.all() else f", where that is known ({known.sum():,} of {kept.size:,} samples)"
+    return f"{ranged(kept, 0)} of {n:,} singular values are at least {SURVIVES}{where}"

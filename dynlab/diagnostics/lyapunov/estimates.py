@@ -94,12 +94,11 @@ def between_samples(values: dict[str, Real], size: int) -> dict[str, Real]:
     known = ~np.isnan(exponent[:, 0])
     times, error = sure(int(known.sum())), errors_between(exponent)
     some = known if known.any() else np.arange(len(known)) == 0
-    mean_error = error[some].mean(axis=0) / np.sqrt(some.sum())
     values = values | {
         "standard_error": error,
         "exponent_error": times * error + fixed,
         "mean_exponent": exponent[some].mean(axis=0),
-        "mean_exponent_error": times * mean_error + _mean(fixed),
+        "mean_exponent_error": times * (error[some].mean(axis=0) / np.sqrt(some.sum())) + _mean(fixed),
     }
     return _with_dimension(values, size, lambda each, _: times * errors_between(each[:, None])[:, 0])
 
@@ -156,8 +155,7 @@ def _order(last: Real, decreasing: bool) -> Index:
         mean = np.ma.masked_invalid(last).mean(axis=0).filled(-np.inf)
         mean[0] = np.inf
         rank = np.argsort(np.argsort(-mean, kind="stable"))
-    group = np.isnan(last) + 2 * np.isneginf(last)
-    return np.argsort(group * len(rank) + rank, axis=1, kind="stable")
+    return np.argsort((np.isnan(last) + 2 * np.isneginf(last)) * len(rank) + rank, axis=1, kind="stable")
 
 
 def _unordered(exponent: Real) -> Real:

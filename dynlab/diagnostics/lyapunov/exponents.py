@@ -106,8 +106,7 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Gr
             cuts = _cuts(maps, every, stops)
             new, factors = carried(Q, maps, cuts)
             logs, errors = _growth_and_errors(factors, maps, cuts, frame.shape[2], np.isneginf(sums) & (bound < np.inf))
-            several = errors[np.diff(cuts) > 1][:, bound < np.inf]
-            if several.max(initial=0.0) <= TOLERANCE:
+            if errors[np.diff(cuts) > 1][:, bound < np.inf].max(initial=0.0) <= TOLERANCE:
                 break
             every = max(1, min(every, int(np.diff(cuts).max())) // 2)
         totals, bounds = sums + logs.cumsum(axis=0), bound + errors.cumsum(axis=0)
@@ -170,8 +169,7 @@ def _growth_and_errors(factors: Real, maps: TangentMaps, cuts: Index, n: int, go
     certain = np.arange(logs.shape[-1]) >= n - maps.nullities[:, last].T[:, None, :, None]
     singular = np.logical_or.reduceat(maps.singular[:, : cuts[-1]], starts, axis=1).T[:, None, :, None]
     certain = certain | np.logical_or.accumulate(np.isneginf(logs) & singular) | gone
-    most = (sizes + np.log1p(roundings))[..., None]
-    logs = np.where(certain, -np.inf, np.where(drowned, most, logs))
+    logs = np.where(certain, -np.inf, np.where(drowned, (sizes + np.log1p(roundings))[..., None], logs))
     return logs, np.where(certain | drowned, 0.0, errors)
 
 
@@ -216,8 +214,7 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
         share = np.where(drowned & (norms == 0), 1.0, share)
         dets = np.asarray(block.log_abs_det().expand(*shape).cpu()) if dense else np.full(shape, np.nan)
         dets = np.where(valid, np.where(np.isneginf(dets) & ~singular, np.nan, dets), 0.0)
-        maps = of_matrix(block.dense().expand(*shape, n, n)) if dense else block
-        apply = _applied(maps, valid, rounding.device)
+        apply = _applied(of_matrix(block.dense().expand(*shape, n, n)) if dense else block, valid, rounding.device)
         yield TangentMaps(start, apply, size, dets, share, nullities, singular, drowned)
         start += shape[1]
 

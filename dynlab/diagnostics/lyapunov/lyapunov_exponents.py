@@ -16,9 +16,9 @@ from dynlab.diagnostics.lyapunov.orbits import (
     ends_of,
     followed,
     inside_of,
+    separation,
     why_at_zero,
 )
-from dynlab.diagnostics.lyapunov.separation import separation
 from dynlab.diagnostics.lyapunov.variables import dataset
 from dynlab.diagnostics.lyapunov.variational import MOST_VISITED, Loops, Solution, loops_of
 from dynlab.errors import UserError
@@ -105,8 +105,7 @@ def lyapunov(
         mean divergence, which the sum of all exponents must equal. It is NaN for some exponents of a map of more than
         128 dimensions. ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with
         ``…_error(sample)``. For driven maps also the echo-state test: ``echo_state(sample)``, whether two starts under
-        the same input meet, by the ``shrinkage(sample)`` of their distance. ``separation_rate(sample)`` is how fast
-        nearby starts separate, to be held against the largest exponent.
+        the same input meet, by the ``shrinkage(sample)`` of their distance and the sign of the largest exponent.
 
     Raises
     ------
@@ -145,9 +144,10 @@ def lyapunov(
         if isinstance(system, Flow):
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
-            how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "uneven": True}
-            how["inputs_description"] = inputs_description
-            orbit = driven_orbit(system, inputs, steps, initial_state, asked["largest_state"], **how)
+            orbit = driven_orbit(
+                system, inputs, steps, initial_state, largest_state, dtype=dtype, device=device, seed=seed,
+                inputs_description=inputs_description, uneven=True,
+            )  # fmt: skip
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
         ds.attrs["verdict"] += f" Of {n:,} exponents these are the first {count}: all by -k {n}, in Python k={n}."
@@ -183,7 +183,7 @@ def _of_map(
         values = estimates(
             growth, np.asarray(stops - start, dtype=np.float64), stops < cut[:, None], finite_time=finite_time, **how
         )
-        values |= separation(part, start, inside[:, -1], seed) if is_driven else {}
+        values |= separation(part, values["exponent"][:, 0], inside[:, -1], seed) if is_driven else {}
         if driven.after:
             values = {name: each for name, each in values.items() if not name.startswith("mean_exponent")}
         return stops, {"running_exponent": values.pop("running_exponent")}, values
@@ -219,8 +219,7 @@ def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Fla
     (samples, _, n), carried = driven.states.shape, _vectors_for(k, driven.states.shape[-1])
     frame = np.stack([random_frame(samples, n, carried, seed + number) for number in range(frames)])
     if start:
-        aligned = growth_along(jacobian_maps(driven, 0, start, carried, inside), frame, stops)
-        frame = renewed(aligned.columns, seed)
+        frame = renewed(growth_along(jacobian_maps(driven, 0, start, carried, inside), frame, stops).columns, seed)
     return growth_along(jacobian_maps(driven, start, driven.steps, carried, inside), frame, stops)
 
 

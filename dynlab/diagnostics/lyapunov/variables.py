@@ -1,21 +1,34 @@
-"""The Dataset of Lyapunov exponents: one table of its variables, and why some of their values are missing."""
+"""The Dataset of Lyapunov exponents: a table of its variables, why values are missing, and one to three sentences."""
 
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.lyapunov.estimates import DENSE, DRIFTS
 from dynlab.diagnostics.lyapunov.exponents import LONGEST, TOLERANCE
-from dynlab.diagnostics.lyapunov.orbits import Flags, why_cut
-from dynlab.diagnostics.lyapunov.verdict import verdict
+from dynlab.diagnostics.lyapunov.orbits import DRAW_NEARER, MEET, NEITHER, STAY_APART, Flags, none_inside, why_cut
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.frame import SAFETY
-from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK
+from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK, signs, with_signs
 from dynlab.systems import Flow, System
-from dynlab.trajectories.cycles import Attractor
+from dynlab.trajectories.cycles import CYCLE, REST, Attractor
 from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
+from dynlab.words import (
+    agree,
+    article,
+    at_most,
+    counted,
+    joined,
+    number,
+    place,
+    plural_of,
+    ranged,
+    subscript,
+    with_error,
+)
 
 METHOD = (
     f"The Jacobians carry a random frame forward. QR makes it orthonormal every {LONGEST} steps, or before a growth "
@@ -52,7 +65,6 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, bool]] = {
     "positive_exponent_sum_error": (EACH, "error of that sum", True),
     "echo_state": (EACH, "what becomes of two starts under the same input", False),
     "shrinkage": (EACH, "ln of the last over the first distance of two starts under the same input", False),
-    "separation_rate": (EACH, "separation rate of two starts under the same input", True),
 }
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0"
 SHARED = "NaN where rounding drowns the mode, or a unit is at its kink"
@@ -68,8 +80,23 @@ FLAGS = {
     "kaplan_yorke_dimension_error": f"NaN where the dimension is, or {SPREAD}",
     "positive_exponent_sum": "NaN where the largest exponent has no sign, or the smallest known is positive",
     "positive_exponent_sum_error": f"NaN where the sum is, or {SPREAD}",
-    "separation_rate": "-inf where two orbits became one; NaN where the orbit was cut",
     "shrinkage": "-inf where two starts became one; NaN where the orbit was cut",
+}
+LONGER = 10  # times as long is the run that is proposed where a sign is undecided
+MEANING = {  # of the sign of the largest exponent
+    1: "It is positive: nearby orbits separate",
+    -1: "It is negative: nearby orbits approach each other",
+    0: "Its sign is undecided",
+}
+OWN = "It is 0, the flow's own direction: nearby orbits neither separate nor meet."
+ZERO = "It is zero to rounding, and nearby orbits keep their distance."
+BY_SAMPLE = {1: "separate in", -1: "meet in", 0: "are undecided in"}
+GROUPS = {1: "positive", 0: "of undecided sign", -1: "negative"}
+ECHO = {
+    MEET: "meet in",
+    DRAW_NEARER: "meet (by a factor e or more) in",
+    STAY_APART: "stay apart in",
+    NEITHER: "are undecided in",
 }
 
 
@@ -137,3 +164,130 @@ def dataset(
         ),
         verdict=lambda ds: before + verdict(ds, name, averaged, why, ends) + of_lengths(ds),
     )
+
+
+def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attractor | None] | None) -> str:
+    """Return what the exponents say.
+
+    Parameters
+    ----------
+    ds : Dataset
+    name : str
+        ``exponent`` or ``finite_time_exponent``.
+    averaged : str
+        Over what they were taken: "116 steps of 16 sequences (the first 12 discarded)".
+    cut : str
+        Why orbits were cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none was.
+    ends : list, optional
+        At which points or cycles the orbits end that nothing drives.
+    """
+    known = ~np.isnan(ds[name].values[:, 0])
+    if not known.any():
+        hidden = "rounding, or a kink, hides how fast nearby states separate."
+        return f"No exponent is known over {averaged}: {none_inside(len(known), cut) if cut else hidden}"
+    some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
+    of_samples = signs(with_signs(some[name].values, some["rounding_bound"].values), some["exponent_error"].values)
+    there = [ends[sample] for sample in np.flatnonzero(known)] if ends is not None else []
+    closed = [one for one in there if one is not None]
+    wanders = ends is not None and not closed
+    own = _own_direction(some) if wanders or all(one.form == CYCLE for one in closed) else -1
+    words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
+    at_end = f": {_end(closed)}" if closed and len(closed) == len(there) else ""
+    text = f"Over {averaged} the largest {words} Λ₁ is {_largest(some)}{at_end}."
+    first = of_samples[:, 0]
+    if {1, -1} <= set(first.tolist()):
+        text += f" Nearby orbits {_counts(first, BY_SAMPLE)}."
+    else:
+        text += f" {_meaning(some, name, own, wanders)}{_numbers(some, own, attracts=not closed)}"
+    if "echo_state" in some:
+        text += f" Two starts {_counts(some['echo_state'].values, ECHO)}."
+    if not known.all():
+        gone = int(np.sum(~known))
+        why = cut or f"{agree(gone)} hidden by rounding or a kink"
+        text += f" {gone} of {len(known)} orbits {why}, and {agree(gone)} left out."
+    return text
+
+
+def _is_flow(ds: xr.Dataset) -> bool:
+    return bool(ds["mean_exponent"].attrs["units"] == schema.NAT_PER_SECOND)
+
+
+def _largest(ds: xr.Dataset) -> str:
+    """Return the first exponent with its error and unit."""
+    mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
+    count, units = ds.sizes[schema.SAMPLE], ds["mean_exponent"].attrs["units"]
+    if np.isneginf(mean):
+        return f"−inf{' in some samples' * (count > 1)}, since a Jacobian is singular"
+    if _only_above(ds):
+        size = f"at most {at_most(mean)} {units}"
+    else:
+        size = with_error(mean, error, units) if np.isfinite(error) else f"{number(mean)} {units}"
+    return size + f", the mean of {count} samples" * (count > 1)
+
+
+def _only_above(ds: xr.Dataset) -> bool:
+    """Return whether the first exponent is only known from above."""
+    mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
+    return bool(np.isposinf(ds["rounding_bound"].values[:, 0]).any()) and not error < abs(mean)
+
+
+def _own_direction(ds: xr.Dataset) -> int:
+    """Return the index of the exponent of a flow's own direction, −1 where there is none or it is not told apart.
+
+    Along a bounded orbit that does not come to rest the velocity neither grows nor decays. It is the one exponent whose
+    error reaches 0.
+    """
+    mean, error = ds["mean_exponent"].values, ds["mean_exponent_error"].values
+    zero = np.flatnonzero(np.abs(mean) <= error)
+    return int(zero[0]) if _is_flow(ds) and len(zero) == 1 and np.isfinite(error[zero[0]]) else -1
+
+
+def _meaning(ds: xr.Dataset, name: str, own: int, wanders: bool) -> str:
+    """Return the sentence on what the sign of the first exponent means."""
+    if own == 0:
+        return OWN
+    if not _only_above(ds) and (np.abs(ds[name].values) <= ds["rounding_bound"].values)[:, 0].all():
+        return ZERO
+    means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
+    sign = int(np.sign(means[0]) if _only_above(ds) else signs(means, errors)[0])
+    text = MEANING[min(sign, 0) if _only_above(ds) else sign] + " over these steps" * (name != "exponent")
+    text += ", which is chaos if the motion stays bounded" * (sign > 0 and wanders)
+    if sign or name != "exponent" or "echo_state" in ds:
+        return f"{text}."
+    length = "seconds" if _is_flow(ds) else "steps"
+    return f"{text}. Run longer: --{length} {LONGER * schema.settings(ds)[length]:.12g}."
+
+
+def _numbers(ds: xr.Dataset, own: int, attracts: bool) -> str:
+    """Return how many exponents have which sign, and the Kaplan–Yorke dimension of an attractor."""
+    means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
+    if len(means) == 1:
+        return ""
+    found = signs(with_signs(means, ds["rounding_bound"].values.max(axis=0)), errors)
+    others = np.delete(found, own) if own >= 0 else found
+    count = {sign: int((others == sign).sum()) for sign in GROUPS}
+    said = [f"{count[sign]} {agree(count[sign])} {word}" for sign, word in GROUPS.items() if count[sign]]
+    if own >= 0:
+        said.insert(min(1, count[1]), f"Λ{subscript(own + 1)} is 0 (the flow's own direction)")
+    text = f" Among {counted(len(means), 'exponent')}, {joined(said)}"
+    dimension, error = ds["kaplan_yorke_dimension"].values, float(ds["kaplan_yorke_dimension_error"].values[0])
+    if attracts and (dimension > 0).any():
+        one = len(dimension) == 1 and 0 < error < np.inf
+        size = with_error(float(dimension[0]), error) if one else ranged(dimension)
+        text += f"; the Kaplan–Yorke dimension is {size}"
+    return f"{text}."
+
+
+def _counts(outcomes: NDArray[Any], words: dict[int, str] | dict[str, str]) -> str:
+    """Return in how many samples which outcome was found: "separate in 1 and meet in 1 of 2 samples"."""
+    said = [f"{word} {int((outcomes == each).sum())}" for each, word in words.items() if (outcomes == each).any()]
+    return f"{joined(said)} of {counted(len(outcomes), 'sample')}"
+
+
+def _end(ends: list[Attractor]) -> str:
+    """Return where orbits end: "the orbit ends at a stable node at 0", "the orbits end at stable period-4 orbits"."""
+    if len(ends) > 1:
+        return f"the orbits end at {joined([plural_of(kind) for kind in dict.fromkeys(each.kind for each in ends)])}"
+    (one,) = ends
+    where = f" at {place(one.states[0].round(12))}" if one.form == REST else ""
+    return f"the orbit ends at {article(one.kind)}{where}"

@@ -104,8 +104,7 @@ def matrix_of(flow: Flow, state: Real) -> Real:
 def loops_of(flow: Flow) -> Loops:
     """Return the loops of loops.py, compiled; of states too large for that in Python, sums over entries by NumPy."""
     try:
-        held = derived(flow).program.held(torch.zeros(flow.input_size, dtype=torch.float64))
-        found = compiled(held, LOOPS)
+        found = compiled(derived(flow).program.held(torch.zeros(flow.input_size, dtype=torch.float64)), LOOPS)
     except NoProgram:
         found = None
     if found is None:

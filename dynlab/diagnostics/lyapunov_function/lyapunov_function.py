@@ -156,9 +156,7 @@ def _row(at_rest: Held, point: xr.Dataset, every: Real, seed: int) -> dict[str, 
     if not point.get("certified", True):
         return {"status": f"the fixed point is not proved: {point['certificate_reason'].values}"}
     J, identity = held_matrices(at_rest, torch.from_numpy(state)).numpy(), np.eye(len(state))
-    stable = int(point["stable"])
-    if at_rest.is_flow:
-        stable = kind_of_flow(*eigenvalues(J)[:2]).stable
+    stable = kind_of_flow(*eigenvalues(J)[:2]).stable if at_rest.is_flow else int(point["stable"])
     if stable != 1:
         return {"status": NOT_STABLE if stable == 0 else UNDECIDED}
     if at_rest.is_flow:
@@ -241,9 +239,11 @@ def _verdict(ds: xr.Dataset) -> str:
         reach = f"out to semi-axes of {interval(axes)}" if axes.any() else "on no level"
         return f"In samples {V} decreases {where}, {reach} at the widest. Nothing is proved."
     rate, times = float(widest["rate"]), float(widest["sampled_radius"] / widest["radius"])
-    speed = f"a step multiplies √V by at most {at_most(rate, 6)}"
-    if schema.settings(ds)["kind"] == "flow":
-        speed = f"√V falls at a rate of {at_least(-rate, 3)} per second or faster"
+    speed = (
+        f"√V falls at a rate of {at_least(-rate, 3)} per second or faster"
+        if schema.settings(ds)["kind"] == "flow"
+        else f"a step multiplies √V by at most {at_most(rate, 6)}"
+    )
     return (
         f"The function {V} is proved to decrease {where}: every start in an ellipsoid around it, "
         f"with semi-axes of {interval(axes)}, ends there, and {speed}. In samples V decreases out to "

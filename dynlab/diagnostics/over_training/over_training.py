@@ -166,9 +166,8 @@ def stacked(parts: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
     UserError
         Where the parts do not answer the same question about the same kind of network.
     """
-    padded = PADDED
-    if schema.FIXED_POINT in parts[0].sizes and "assignment" in parts[0]:  # a search adds starts in rounds
-        padded = (*PADDED, schema.SAMPLE)
+    searched = schema.FIXED_POINT in parts[0].sizes and "assignment" in parts[0]  # which adds starts in rounds
+    padded = (*PADDED, *[schema.SAMPLE] * searched)
     for step, part in zip(steps[1:], parts[1:], strict=True):
         _check_alike(parts[0], part, padded, f"The results at steps {steps[0]} and {step}")
     lengths = {name: max(part.sizes.get(name, 0) for part in parts) for name in padded}

@@ -236,5 +236,4 @@ def described(panel: Drawing, ds: xr.Dataset) -> dict[str, Any]:
         for curve in panel.curves
     ]
     units = ds[panel.curves[0].variable].attrs["units"]
-    border = panel.border if panel.border_units in ("", units) else None
-    return panel._asdict() | {"curves": curves, "border": border}
+    return panel._asdict() | {"curves": curves, "border": panel.border if panel.border_units in ("", units) else None}

@@ -39,8 +39,7 @@ BORDER = (CENTER, "equilibria", "period-2")  # words of the kinds that a nonline
 
 def without_input(system: System) -> Held:
     """Hold a system's input at zero, in the dtype and on the device of its weights."""
-    like = next(system.parameters(), torch.zeros(0, dtype=torch.float64))
-    return Held(system, like.new_zeros(system.input_size))
+    return Held(system, next(system.parameters(), torch.zeros(0, dtype=torch.float64)).new_zeros(system.input_size))
 
 
 def field(held: Held, states: Real) -> Real:
@@ -112,9 +111,9 @@ class Origin:
         return Kind(f"linear {kind.name}, undecided", 0 if kind.unstable else -1, kind.unstable, 2 - kind.unstable)
 
 
-def conserved(origin: Origin, points: Real) -> dict[str, tuple[Any, ...]]:
+def conserved(origin: Origin | None, points: Real) -> dict[str, tuple[Any, ...]]:
     """Return H on the grid `points` (y, x, 2), if it is conserved."""
-    if origin.weights is None:
+    if origin is None or origin.weights is None:
         return {}
     potential = log_cosh(torch.from_numpy(points @ origin.array.T)).numpy() @ origin.weights
     return {"conserved": ((schema.Y, schema.X), potential, "conserved H = Σ c_i log cosh (W h)_i")}
@@ -189,9 +188,8 @@ def _described(held: Held, row: Record, continuum: bool, step_size: float | None
 def equilibrium_variables(found: list[Equilibrium], is_flow: bool, is_map: bool) -> dict[str, tuple[Any, ...]]:
     """Return the variables of each equilibrium: of the flow where there is one, of the map where there is one."""
     along, state = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.STATE)
-    point, points, unit = "fixed point", "fixed points", schema.ONE
-    if is_flow:
-        point, points, unit = "equilibrium", "equilibria", schema.PER_SECOND
+    point, points = ("equilibrium", "equilibria") if is_flow else ("fixed point", "fixed points")
+    unit = schema.PER_SECOND if is_flow else schema.ONE
     vectors = np.array([eigenvectors(one) for one in found]).reshape(-1, 2, 2)
     many, words = np.array([one.continuum for one in found], np.int8), "unit eigenvector of a real eigenvalue"
     rows: dict[str, tuple[Any, ...]] = {
@@ -230,9 +228,8 @@ def eigenvectors(one: Equilibrium) -> Real:
 def _kinds(which: str, known: list[tuple[Kind, Complex]], name: str, unit: str) -> dict[str, tuple[Any, ...]]:
     along, values = (schema.FIXED_POINT,), np.array([each for _, each in known], dtype=complex).reshape(-1, 2)
     names, stable = np.array([kind.name for kind, _ in known], dtype=object), [kind.stable for kind, _ in known]
-    words = f"stable for the {which}: 1, 0, −1 undecided"
     return {
         f"{which}_eigenvalue": ((*along, schema.MODE), values, name, unit),
         f"{which}_kind": (along, names, f"kind for the {which}"),
-        f"{which}_stable": (along, np.array(stable, dtype=np.int8), words),
+        f"{which}_stable": (along, np.array(stable, dtype=np.int8), f"stable for the {which}: 1, 0, −1 undecided"),
     }

@@ -81,10 +81,8 @@ def orbit_ends(held: Held, initial: Real, equilibria: Real) -> dict[str, Any]:
         moving = [_moving(path, equilibria) for path in states.swapaxes(0, 1)]
         outcomes = [how if name == UNSETTLED else name for name, how in zip(outcomes, moving, strict=True)]
         last = np.where(np.isfinite(states).all(axis=2, keepdims=True), states, np.nan)[-KEPT:].swapaxes(0, 1)
-        number = np.arange(STEPS - KEPT + 1, STEPS + 1)
-        dims = (schema.SAMPLE, schema.ITERATION, schema.STATE)
-        found["long_orbit"] = (dims, last, "state h after many steps")
-        found[schema.ITERATION] = ((schema.ITERATION,), number, "step t", schema.STEP)
+        found["long_orbit"] = ((schema.SAMPLE, schema.ITERATION, schema.STATE), last, "state h after many steps")
+        found[schema.ITERATION] = ((schema.ITERATION,), np.arange(STEPS - KEPT + 1, STEPS + 1), "step t", schema.STEP)
     return found | {
         "outcome": (along, np.array(outcomes, dtype=object), "where the orbit ends"),
         "orbit_period": (along, periods, "period of that, 0 of no cycle", unit),
@@ -138,11 +136,10 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
     window : Window
     """
     curves = np.full((len(found), len(SIDES), POINTS, 2), np.nan)
-    grid = torch.from_numpy(window.grid(11).reshape(-1, 2)).to(held.input)
     starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
     dt, parts, code = 0.0, 1, None
     if held.is_flow:
-        dt = time_step(held, grid) / FINER
+        dt = time_step(held, torch.from_numpy(window.grid(11).reshape(-1, 2)).to(held.input)) / FINER
         parts = int(np.clip(np.ceil(times[1] / dt), 1, MOST_PARTS))
         code = scalar_code(held) if parts * len(times) > MANY else None
     for place, one in enumerate(found):
@@ -163,10 +160,9 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
     else:
         before = _against_map(held, starts, times, window)
     dims = (schema.FIXED_POINT, schema.SIDE, schema.POINT, schema.STATE)
-    past = "state h as long before the start"
     return {
         "separatrix": (dims, curves, "separatrix: states whose orbits end at the saddle"),
-        "backward_orbit": ((schema.SAMPLE, schema.TIME, schema.STATE), before, past),
+        "backward_orbit": ((schema.SAMPLE, schema.TIME, schema.STATE), before, "state h as long before the start"),
     }
 
 

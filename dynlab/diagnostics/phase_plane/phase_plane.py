@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.distinct_roots import is_affine
+from dynlab.diagnostics.fixed_points.fixed_points import given_starts
 from dynlab.diagnostics.fixed_points.verdict import map_of_flow
 from dynlab.diagnostics.phase_plane.equilibria import (
     Equilibrium,
@@ -145,7 +146,7 @@ def phase_plane(
     exact = without_input(frozen(flow))
     asked = None if window is None else window_of(window)
     usual_starts, usual_steps, usual_size, box = _usual(system, exact, asked)
-    initial = usual_starts if starts is None else _checked_starts(starts)
+    initial = usual_starts if starts is None else given_starts(exact, np.atleast_2d(starts)).numpy()
     steps = usual_steps if steps is None else steps
     check_at_least(2, grid=grid)
     step_size = euler_step or (usual_size if step_size is None else step_size)
@@ -157,16 +158,15 @@ def phase_plane(
     origin = _origin(system, exact, matrix)
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     found = equilibria(exact, drawn, euler_step, origin)
-    rows = {"trajectory": orbits["trajectory"].variable} | field_variables(held, drawn.grid(grid))
+    rows = field_variables(held, drawn.grid(grid)) | conserved(origin, drawn.grid(grid))
     rows |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
-    rows |= {} if origin is None else conserved(origin, drawn.grid(grid))
     if not analysed.is_flow:
         ends = orbit_ends(analysed, initial, np.array([one.state for one in found]).reshape(-1, 2))
     rows |= ends | come_from(analysed, found, orbits, drawn)
     why = "; ".join(sorted({point.flag for point in found if point.flag}))
     return schema.result(
         system,
-        rows,
+        {"trajectory": orbits["trajectory"].variable} | rows,
         settings={"starts": initial.tolist(), "steps": steps, "step_size": step_size, "grid": grid}
         | {"window": np.stack(drawn, axis=1).tolist(), "longest_orbit": LONGEST, "kept": KEPT}
         | {"matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix]}
@@ -203,16 +203,6 @@ def _window(box: Window | None, initial: Real, orbits: Real, ends: dict[str, Any
     if box is None:
         return square(_half_width(orbits))
     return window_about(box.with_states(initial), orbits, ends["limit_cycle"][1] if ends else NOWHERE)
-
-
-def _checked_starts(starts: ArrayLike) -> Real:
-    """Return the starts as an array, or raise the error that says what is wrong."""
-    initial = np.atleast_2d(np.asarray(starts, dtype=float))
-    if initial.ndim != 2 or initial.shape[1] != 2 or not len(initial):
-        raise UserError(f"The starts must be pairs of numbers, shape (sample, 2), got shape {initial.shape}.")
-    if not (np.abs(initial) <= LARGEST).all():
-        raise UserError(f"The starts must be finite numbers of at most {LARGEST:g}, got {initial.tolist()}.")
-    return initial
 
 
 def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None:

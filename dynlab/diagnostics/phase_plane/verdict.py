@@ -118,8 +118,8 @@ def _several(ds: xr.Dataset) -> str:
     if not alone and not many:
         return f"The window holds no {noun}."
     listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in alone[:LISTED]]
-    listed += [f"{len(alone) - LISTED} more"] if len(alone) > LISTED else []
-    held = [f"{counted(len(alone), one, noun)}: {joined(listed)}"] if alone else []
+    more = [f"{len(alone) - LISTED} more"] * (len(alone) > LISTED)
+    held = [f"{counted(len(alone), one, noun)}: {joined(listed + more)}"] * bool(alone)
     held += [f"a continuum of {noun}, through {state(ds['equilibrium'].values[i])}" for i in many[:1]]
     return f"The window holds {'; and '.join(held)}."
 
@@ -211,7 +211,11 @@ def _ending(ds: xr.Dataset, name: str) -> str:
     words = {"periods": joined(periods), "cycles": "a periodic orbit" if len(periods) == 1 else "periodic orbits"}
     if "floquet_multiplier" in ds:
         pairs = zip(ds["floquet_multiplier"].values[here], ds["floquet_error"].values[here], strict=True)
-        words["floquet"] = joined(sorted({_multiplier(*pair) for pair in pairs}))
+        small = {
+            number(value, 2) if abs(value) > error else f"below {at_most(abs(value) + error, 1)}"
+            for value, error in pairs
+        }
+        words["floquet"] = joined(sorted(small))
     if name == CLOSED_CURVE:
         centres = ds["equilibrium"].values if len(ds["equilibrium"]) else np.zeros((1, 2))
         orbits = ds["long_orbit"].values[here]
@@ -220,7 +224,3 @@ def _ending(ds: xr.Dataset, name: str) -> str:
         point = ("the equilibrium" if "flow_kind" in ds else "the fixed point") if len(ds["equilibrium"]) else "0"
         words["distances"] = f"{' to '.join(dict.fromkeys(span))} from {point}"
     return ENDINGS[name].format(**words)
-
-
-def _multiplier(value: float, error: float) -> str:
-    return number(float(value), 2) if abs(value) > error else f"below {at_most(abs(value) + error, 1)}"

@@ -88,8 +88,7 @@ def box_of(equilibria: Real) -> Window:
 
 def starts_in(box: Window) -> Real:
     """Return four starts on the diagonals of a window, shape (4, 2)."""
-    corners = np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
-    return box.centre + INNER * box.half * corners
+    return box.centre + INNER * box.half * np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
 
 
 def window_about(box: Window, orbits: Real, cycles: Real) -> Window:

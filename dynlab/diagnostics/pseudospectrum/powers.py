@@ -125,8 +125,7 @@ def norms_of_flow(
 def _time_to_decay(spectrum: Eigenvalues, matrix: Real) -> float:
     """Return some time constants of the slowest mode; where errors hide its rate, of one slower than the matrix."""
     slowest = float(np.abs(spectrum.values.real).min())
-    known = slowest > spectrum.errors.max()
-    fastest = float(np.abs(spectrum.values).max()) if known else norm(matrix)
+    fastest = float(np.abs(spectrum.values).max()) if slowest > spectrum.errors.max() else norm(matrix)
     return DECAY / (max(slowest, SLOWEST * fastest) or 1.0)
 
 

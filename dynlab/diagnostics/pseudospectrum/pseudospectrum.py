@@ -200,8 +200,7 @@ def _matrix(
     x = held_input(system, at, torch.zeros(1, 1, system.input_size, device=device, dtype=kind), False)
     found = jacobian_and_error(frozen(system, kind, device), h, x, t)
     dense, wrong = (part.detach().double().cpu().numpy() for part in found)
-    where = {"state": h.tolist(), "input": x.tolist(), "at_step": t}
-    return dense, np.nan_to_num(wrong, nan=np.inf), where
+    return dense, np.nan_to_num(wrong, nan=np.inf), {"state": h.tolist(), "input": x.tolist(), "at_step": t}
 
 
 def _of_plane(

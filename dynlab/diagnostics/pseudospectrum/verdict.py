@@ -29,13 +29,14 @@ def verdict(ds: xr.Dataset, at: Any, described: str) -> str:
     if side == UNDECIDED or errors.max() > WIDE:
         size = with_error(float(sizes[leading]), float(errors[leading]))
     name, where = "abscissa" if flow else "radius", described or place(np.array(settings["state"]))
-    text = f"The spectral {name} of the Jacobian A at {where} is {size}{' per second' * flow}: {side}."
-    text += f" {'With A held fixed, ' * bool(described)}{_growth(ds, side)}."
+    text = (
+        f"The spectral {name} of the Jacobian A at {where} is {size}{' per second' * flow}: {side}. "
+        f"{'With A held fixed, ' * bool(described)}{_growth(ds, side)}."
+    )
     if side == STABLE:
         margin = float((errors - beyond).min())
         change = float(np.nanmin([float(ds["instability_distance"]), margin]))
-        least = at_most(change * (1 - ROUNDING), 3)
-        text += f" A change of norm {least}{' per second' * flow} can make A unstable"
+        text += f" A change of norm {at_most(change * (1 - ROUNDING), 3)}{' per second' * flow} can make A unstable"
         if number(change, 2) != number(margin, 2):
             text += f"; with orthogonal eigenvectors it would take {at_least(margin, 3)}{' per second' * flow}"
         text += "."

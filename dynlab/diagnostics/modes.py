@@ -118,16 +118,13 @@ def modes(
     count = system.state_size if k is None else k
     if not 1 <= count <= system.state_size:
         raise UserError(f"k counts modes: from 1 to the state's {system.state_size:,} dimensions, got {count}.")
-    search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
-    points = fixed_points(system, inputs, starts=starts, **search)
+    points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, dtype=dtype, device=device, seed=seed)
     found, held = verified(points), held_map(system, points)
     each = leading_modes(held, found, [count] * found.sizes[schema.FIXED_POINT])
-    variables = {name: found[name].variable for name in COPIED} | _variables(found, each, count, held, readout)
-    given = ("at", "input", "at_step", "starts", "given_starts")
     return schema.result(
         system,
-        variables,
-        settings={name: schema.settings(points)[name] for name in given}
+        {name: found[name].variable for name in COPIED} | _variables(found, each, count, held, readout),
+        settings={name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")}
         | {"k": count, "readout": readout is not None, "seed": seed, "dtype": dtype, "device": device},
         verdict=lambda ds: (
             _verdict(ds, f"with {held_input(at)} " if system.network_input_size else "")
