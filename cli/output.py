@@ -189,5 +189,5 @@ def _document(ds: xr.Dataset, arrays: bool) -> dict[str, Any]:
         del entry["values"]
         entry["shape"] = list(array.shape)
         if array.dtype.kind in "iuf" and array.notnull().any():
-            entry |= {"least": array.min().item(), "largest": array.max().item()}
+            entry |= {"least": array.min().values.item(), "largest": array.max().values.item()}
     return document

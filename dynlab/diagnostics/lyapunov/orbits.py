@@ -211,7 +211,7 @@ def separation(driven: Driven, exponent: Real, inside: NDArray[np.bool_], seed: 
     """
     drawn = np.random.default_rng(seed).standard_normal(driven.states.shape[-1])
     direction = torch.as_tensor(drawn / np.linalg.norm(drawn)).to(driven.states)
-    last = simulation.end_of_orbit(driven.system, driven.inputs, driven.states[:, 0] + FAR * direction)
+    last = simulation.orbit(driven.system, driven.inputs, driven.states[:, 0] + FAR * direction)[:, -1]
     far = ((last - driven.states[:, -1]).norm(dim=-1) / FAR).log().double().cpu().numpy()
     shrinkage = np.where(inside, far, np.nan)
     nearer = np.where((shrinkage <= NEARER) & (exponent < 0), DRAW_NEARER, NEITHER)
