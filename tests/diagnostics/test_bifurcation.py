@@ -3,13 +3,18 @@
 Hénon's, Lorenz's, Hodgkin and Huxley's and the logistic map's are rows of `problems.PROBLEMS`.
 """
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
 
+import dynlab as dl
 import problems
 from dynlab.diagnostics.bifurcation import bifurcation
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
+from dynlab.diagnostics.bifurcation.parameters import varied_system
 from dynlab.matrices import planar_matrix
 from dynlab.systems import create, from_function
 from dynlab.systems.planar import planar_system
@@ -193,3 +198,17 @@ def test_one_fixed_point_is_followed_over_the_plane():
     np.testing.assert_allclose(ds["leading"], np.abs(1 - r), atol=1e-7)
     told = np.abs(r - 2) > 1e-6
     np.testing.assert_array_equal(ds["stable"].values[told] == 1, (r < 2)[told])
+
+
+def test_threads_that_vary_a_parameter_do_not_see_each_others_values():
+    varied = varied_system(dl.EquationMap("1 - a*x^2 + y, b*x", a=1.2, b=0.3), None, ("a",), [], -1, (0.5,), (0.9,))
+    states = torch.rand(8, 50, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    expected = [varied.extended(each) for each in states]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(varied.extended, list(states) * 200))
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(torch.equal(one, expected[k % 8]) for k, one in enumerate(found))

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,13 +127,18 @@ class Varied(nn.Module):
             delattr(module, attribute)
             module.register_buffer(attribute, torch.tensor(numbers[place], dtype=original.input.dtype))
         self.weights = dict(_tensors(self.system))
+        # one for each thread, since `functional_call` puts the weights into the module for a while
+        self.copies = {get_ident(): copied(self.system)}
         extended = (VariedFlow if original.is_flow else VariedMap)(self)
         self.held = Held(extended, original.input.new_zeros(0), original.t)
 
     def moved(self, state: Tensor, values: Iterable[Tensor]) -> Tensor:
         """Return the step, or velocity, at one state (n,) and values of the parameters, differentiably in both."""
         weights, input = self.changed(values)
-        found: Tensor = torch.func.functional_call(self.system, weights, (state, input, self.original.t))
+        thread = get_ident()
+        if thread not in self.copies:
+            self.copies[thread] = copied(self.system)
+        found: Tensor = torch.func.functional_call(self.copies[thread], weights, (state, input, self.original.t))
         return found
 
     def extended(self, states: Tensor) -> Tensor:
