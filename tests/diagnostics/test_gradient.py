@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from products import KINDS, driven_by, exact_log_singular_values, exact_product, random_products
 from torch import nn
@@ -39,6 +40,9 @@ def test_norms_and_every_resolved_mode_in_multi_precision(kind):
         np.testing.assert_array_equal(np.isneginf(values)[resolved], zero[resolved])
         known = resolved & ~zero
         assert (np.abs(values[known] - truth[0][known]) <= np.maximum(1e-9, bound[known])).all()
+        shares = np.exp(truth[0] - np.logaddexp.reduce(truth[0]))
+        assert float(ends["effective_rank"][sample]) == pytest.approx(np.exp(scipy.stats.entropy(shares)), rel=1e-5)
+        assert ends["surviving"][sample] == (truth[0] >= np.log(0.1)).sum()
     assert float(ends["resolved"].mean()) > 0.6 * 8
 
 
