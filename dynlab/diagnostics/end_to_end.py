@@ -140,9 +140,15 @@ def end_to_end(
     [[[-0.693, -6.908]]]
     """
     driven = drive(
-        system, inputs, initial_state, dtype=dtype, device=device, seed=seed,
-        inputs_description=inputs_description, uneven=True,
-    )  # fmt: skip
+        system,
+        inputs,
+        initial_state,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        inputs_description=inputs_description,
+        uneven=True,
+    )
 
     def along(part: Driven) -> tuple[Any, ...]:
         steps = chosen_steps(part.steps, times)

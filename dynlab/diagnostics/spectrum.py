@@ -123,9 +123,15 @@ def spectrum(
     ([1, 6, 10], [[0.5, 0.5, 0.5]])
     """
     driven = drive(
-        system, inputs, initial_state, dtype=dtype, device=device, seed=seed,
-        inputs_description=inputs_description, uneven=True,
-    )  # fmt: skip
+        system,
+        inputs,
+        initial_state,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        inputs_description=inputs_description,
+        uneven=True,
+    )
     chosen = usual_times(system, len(driven.states)) if times is None else times
 
     def along(part: Driven) -> tuple[Any, ...]:

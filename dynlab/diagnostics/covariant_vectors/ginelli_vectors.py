@@ -124,16 +124,27 @@ def covariant_vectors(
             tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
         else:
             driven, _, origin = driven_orbit(
-                system, inputs, steps, initial_state, largest_state, dtype=dtype, device=device, seed=seed,
+                system,
+                inputs,
+                steps,
+                initial_state,
+                largest_state,
+                dtype=dtype,
+                device=device,
+                seed=seed,
                 inputs_description=inputs_description,
-            )  # fmt: skip
+            )
             tangent, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(tangent.count, transient, backward_transient)
         kept, values = measured(tangent, Passes(tangent, count, first, last, max_memory, seed), first, last, times)
     settings |= {
-        "k": count, "largest_state": largest_state, "times": times, "steps": tangent.count, "transient": first,
+        "k": count,
+        "largest_state": largest_state,
+        "times": times,
+        "steps": tangent.count,
+        "transient": first,
         "backward_transient": tangent.count - last,
-    }  # fmt: skip
+    }
     words = f"{last - first:,} intervals" if isinstance(system, Flow) else over(last - first, inputs_description)
     ds = dataset(tangent, kept, values, system, settings, f"{words} between the transients{origin}")
     return ds.assign_attrs(verdict=why_at_zero(origin, largest_state) + ds.attrs["verdict"])
@@ -155,9 +166,13 @@ def _of_flow(
             )
         count = max(1, round(duration / length))
         return steps_of_flow(analysed, initial.numpy(), count, duration / count, largest_state), {
-            "seconds": duration, "interval": duration / count, "initial_state": initial.tolist(), "seed": seed,
-            "dtype": "float64", "device": "cpu",
-        }  # fmt: skip
+            "seconds": duration,
+            "interval": duration / count,
+            "initial_state": initial.tolist(),
+            "seed": seed,
+            "dtype": "float64",
+            "device": "cpu",
+        }
 
     (tangent, settings), origin = followed(
         system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[0].cuts()[0]).any())

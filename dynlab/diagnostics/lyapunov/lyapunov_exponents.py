@@ -145,9 +145,17 @@ def lyapunov(
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
             orbit = driven_orbit(
-                system, inputs, steps, initial_state, largest_state, dtype=dtype, device=device, seed=seed,
-                inputs_description=inputs_description, uneven=True,
-            )  # fmt: skip
+                system,
+                inputs,
+                steps,
+                initial_state,
+                largest_state,
+                dtype=dtype,
+                device=device,
+                seed=seed,
+                inputs_description=inputs_description,
+                uneven=True,
+            )
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
         ds.attrs["verdict"] += f" Of {n:,} exponents these are the first {count}: all by -k {n}, in Python k={n}."

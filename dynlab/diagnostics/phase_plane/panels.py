@@ -46,9 +46,15 @@ def phase_panels(panels: Sequence[Panel] = PANELS, *, steps: int = STEPS) -> xr.
     portraits = [planar_portrait(one.matrix, one.kind, one.seed, starts=STARTS, steps=steps) for one in panels]
     fill = {str(name): FILL[array.dtype.kind] for one in portraits for name, array in one.data_vars.items()}
     whole = xr.concat(
-        map(_part, portraits), schema.PANEL, data_vars="all", coords="minimal", compat="override", join="outer",
-        combine_attrs="override", fill_value=fill,
-    )  # fmt: skip
+        map(_part, portraits),
+        schema.PANEL,
+        data_vars="all",
+        coords="minimal",
+        compat="override",
+        join="outer",
+        combine_attrs="override",
+        fill_value=fill,
+    )
     variables = {str(name): array.variable for name, array in whole.data_vars.items()}
     along = (schema.PANEL,)
     verdicts = np.array([portrait.attrs["verdict"] for portrait in portraits], dtype=object)
