@@ -115,7 +115,7 @@ def covariant_vectors(
     >>> bool(np.allclose(np.abs(ds["vector"][0, -1, 1]), np.array([2.0, 1.0]) / 5**0.5))
     True
     """
-    of_map = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
+    of_map: dict[str, Any] = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
     check_asked(system, k, largest_state, {"seconds": seconds, "interval": interval}, of_map)
     check_positive(max_memory=max_memory, times=times)
     count = k or system.state_size
@@ -123,16 +123,9 @@ def covariant_vectors(
         if isinstance(system, Flow):
             tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
         else:
+            how: dict[str, Any] = {"seed": seed, "inputs_description": inputs_description}
             driven, _, origin = driven_orbit(
-                system,
-                inputs,
-                steps,
-                initial_state,
-                largest_state,
-                dtype=dtype,
-                device=device,
-                seed=seed,
-                inputs_description=inputs_description,
+                system, initial_state=initial_state, largest_state=largest_state, **of_map, **how
             )
             tangent, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(tangent.count, transient, backward_transient)

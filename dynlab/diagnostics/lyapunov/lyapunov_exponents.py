@@ -135,7 +135,7 @@ def lyapunov(
     >>> bool(abs(ds["exponent"].values.sum() - np.log(0.3)) < 1e-9)
     True
     """
-    of_map = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
+    of_map: dict[str, Any] = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
     check_asked(system, k, largest_state, {"seconds": seconds}, of_map)
     n = system.state_size
     count = (n if n <= ALL_OF else LOOKED_AT) if k is None else k
@@ -144,18 +144,8 @@ def lyapunov(
         if isinstance(system, Flow):
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
-            orbit = driven_orbit(
-                system,
-                inputs,
-                steps,
-                initial_state,
-                largest_state,
-                dtype=dtype,
-                device=device,
-                seed=seed,
-                inputs_description=inputs_description,
-                uneven=True,
-            )
+            how: dict[str, Any] = {"seed": seed, "inputs_description": inputs_description, "uneven": True}
+            orbit = driven_orbit(system, initial_state=initial_state, largest_state=largest_state, **of_map, **how)
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
         ds.attrs["verdict"] += f" Of {n:,} exponents these are the first {count}: all by -k {n}, in Python k={n}."
