@@ -13,7 +13,6 @@ from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
 FOLDER = Path(__file__).parent / "modules"
 OPENING = '<script type="application/json" id="opening">{}</script>'
 UNQUOTED = "!~*'()"  # by a browser's own encodeURIComponent
-HALF = 1.5  # of a window's width, as in the page's presets
 WORKER = "worker.mjs"  # runs beside the page, from a Blob of its text
 # What a planar system has besides W, and of each kind what makes it of h ← h + ε (φ(W h) − κ h): at ε = κ = 1 that is
 # h ← φ(W h).
@@ -94,7 +93,7 @@ def equations_fragment(
     step_size: float = STEP_SIZE,
     steps: int = STEPS,
     starts: Sequence[Sequence[float]] = STARTS,
-    half: float = HALF,
+    half: float = 1.5,
 ) -> str:
     """Return the fragment that opens the explorer with typed equations, with a slider for each of their numbers.
 
@@ -115,8 +114,8 @@ def equations_fragment(
     'flow=y%2C%20-k*x&set=k:2&half=1.5&integrator=euler&step=0.1&steps=50&starts=1,0'
     """
     given = ",".join(f"{name}:{value!r}" for name, value in numbers.items())
-    how = _integrated(integrator, step_size, steps, starts)
-    return f"flow={quote(flow, safe=UNQUOTED)}&set={given}&half={half:.3g}&{how}"
+    of_equations = f"flow={quote(flow, safe=UNQUOTED)}&set={given}&half={half:.3g}"
+    return f"{of_equations}&{_integrated(integrator, step_size, steps, starts)}"
 
 
 def _integrated(integrator: str, step_size: float, steps: int, starts: Sequence[Sequence[float]]) -> str:
