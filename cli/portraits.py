@@ -141,7 +141,7 @@ def animate(
     dynlab animate --matrix diff --parameter step_size --from 0.02 --to 0.2
     dynlab animate runs/x                   spectra at each checkpoint of a run: its folder, or its files
     dynlab animate gru-flipflop             its states among its fixed points, on the principal plane
-    dynlab animate gru-flipflop -o memories.mp4
+    dynlab animate gru-flipflop -o memories.gif
     """
     if parameter is not None and lowest is not None and highest is not None:
         values = [lowest + (highest - lowest) * k / (frames - 1) for k in range(frames)]
@@ -152,7 +152,7 @@ def animate(
         made, drawn = _spectra(source, frames)
     else:
         made, drawn = _states(source, frames)
-    return made._replace(picture=Movie(drawn, rate, hold=rate))
+    return made._replace(picture=Movie(drawn, rate))
 
 
 def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[CommandResult, Iterable[Any]]:

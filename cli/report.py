@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import importlib.util
 import shlex
-import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -107,7 +106,7 @@ def report(
         answers = {name: _answer(source, parts) for name, source in sources.items()}
         line = shlex.join(["dynlab", "report", *sources, *typed(options), f"--budget={budget:g}"])
         spent = f"The parts took {time.monotonic() - began:.0f} s; {len(left) or 'none'} left out."
-        write_text(path, _page(sources, parts, left, answers, path, spent=spent, command=line))
+        write_text(path, _page(sources, parts, left, answers, spent=spent, command=line))
     if as_json:
         told = [{name: getattr(part, name) for name in TOLD} for part in parts]
         about = {"command": "report", "files": {"page": str(path)}, "does_it_forget": answers}
@@ -175,27 +174,20 @@ def _page(
     parts: list[Part],
     left: list[Part],
     answers: Mapping[str, str],
-    path: Path,
     **said: str,
 ) -> str:
-    """Return the HTML; certificates that are too long for it are put beside it."""
+    """Return the HTML."""
     from dynlab import zoo
     from dynlab.checkpoints import describe
     from dynlab.report import described, report_page
-    from dynlab.report.proofs import MOST_UNITS
 
-    networks, proofs = [], {}
+    networks = []
     for name, source in sources.items():
         layer, assumed = (source.found.layer, source.found.assumed) if source.found else (None, "")
         notes = [note for note in (answers[name], assumed) if note]
         networks.append(described(name, describe(zoo.locate(name)), layer, notes))
-    for part in parts:
-        if part.certificates and sources[part.network].cell.state_size > MOST_UNITS:
-            beside = path.parent / f"{path.stem}-certificates-{Path(part.network).stem}"
-            shutil.copytree(part.certificates[0].parent, beside, dirs_exist_ok=True)
-            proofs[part.network] = beside.name
     questions = {section.title: section.question for section in SECTIONS}
-    return report_page(networks, questions, parts, left, proofs=proofs, **said)
+    return report_page(networks, questions, parts, left, **said)
 
 
 def picture(result: CommandResult) -> str:
