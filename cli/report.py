@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from dynlab.report import Part
 
 FORWARDED = (*OF_CHECKPOINTS, "factory", "inputs", "samples", "skip", "data_dir", "at", *COMPUTE)
-MOST_BYTES = 120_000  # of an SVG: a picture of many points is shorter as a PNG
-SHARP = 180  # pixels per inch of such a PNG
+SHARP = 180  # pixels per inch
 TOLD = ("network", "section", "command", "seconds", "problem", "verdict")  # of a part, in JSON
 LATE = "the minutes were spent."
 
@@ -191,13 +190,11 @@ def _page(
 
 
 def picture(result: CommandResult) -> str:
-    """Return the figure as a data URL, SVG where that is short, else PNG; empty where there is none."""
+    """Return the figure as a data URL; empty where there is none."""
     from dynlab.plots.style import rendered
 
     if not callable(result.picture):
         return ""
     figure = result.picture(result.dataset.assign_attrs(verdict="")).figure  # the page says the verdict beside it
-    drawn, kind = rendered(figure, "svg"), "svg+xml"
-    if len(drawn) > MOST_BYTES:
-        drawn, kind = in_few_colours(rendered(figure, "png", SHARP)), "png"
-    return f"data:image/{kind};base64,{base64.b64encode(drawn).decode('ascii')}"
+    drawn = in_few_colours(rendered(figure, "png", SHARP))
+    return f"data:image/png;base64,{base64.b64encode(drawn).decode('ascii')}"
