@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 FULL_DPI, SMALL_DPI, MOVIE_DPI = 150, 110, 100
 COLOURS = 64  # of a movie
-HOLD = 2000  # milliseconds: how long its last frame stands
+HOLD = 1920  # milliseconds: how long its last frame stands
 
 
 def save_figure(
