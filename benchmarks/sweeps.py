@@ -2,7 +2,6 @@
 
     OMP_NUM_THREADS=1 python benchmarks/sweeps.py --efficiency 20      cells of 1 s, by 1 and by 2 workers
     OMP_NUM_THREADS=1 python benchmarks/sweeps.py --overhead 100000    cells that take no time
-    OMP_NUM_THREADS=1 python benchmarks/sweeps.py --tasks 10000        the same, but each is a task of its own
 
 Each is a ratio or a time of one run on this machine, which must be idle. The scheduler, the store and the command are
 one process here; its memory is that of the whole. Asked are an efficiency of 0.9, 10 ms a cell, and memory that does
@@ -105,13 +104,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--efficiency", type=int, metavar="CELLS", help="for each worker")
     parser.add_argument("--overhead", type=int, metavar="CELLS")
-    parser.add_argument("--tasks", type=int, metavar="CELLS", help="one a task")
     asked = parser.parse_args()
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}.")
     if asked.efficiency:
         efficiency(asked.efficiency)
     if asked.overhead:
         overhead(asked.overhead)
-    if asked.tasks:
-        sweep.TASK_SECONDS = 1e-9  # seconds of a task
-        overhead(asked.tasks)

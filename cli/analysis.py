@@ -19,7 +19,6 @@ from dynlab.progress import through, working
 
 from .options import OUTPUT, Command, networks, shared
 from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output
-from .pictures import MOVIE_SUFFIXES
 from .source import Source
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ OVER = click.Option(
 WRITES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "figure": (FIGURE_SUFFIXES, {}),
     "page": (PAGE_SUFFIXES, {"metavar": "PAGE", "help": "Page to write: html."}),
-    "movie": (MOVIE_SUFFIXES, {"metavar": "MOVIE", "help": "Movie to write: gif, or mp4 (ffmpeg)."}),
+    "movie": ((".gif",), {"metavar": "MOVIE", "help": "Movie to write: gif."}),
 }
 Analysis = Callable[..., CommandResult]
 

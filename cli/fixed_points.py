@@ -100,7 +100,7 @@ def geometry(source: Source, tangent: int | None, **own: Any) -> CommandResult:
     dynlab geometry gru-flipflop --tangent 8
     dynlab geometry runs/x/*.ckpt --over step
     """
-    along = {"initial_state": source.initial_states or None} if source.is_flow else source.driven
+    along = {"initial_state": source.starts or None} if isinstance(source.system, dl.Flow) else source.driven
     asked = along | own | source.held | source.computing
     found = measured(source, "geometry", "Following trajectories, searching for fixed points", [source.system], asked)
     if tangent is None:
@@ -125,6 +125,5 @@ def lyapunov_function(source: Source, **own: Any) -> CommandResult:
     dynlab lyapunov-function rnn-har2
     dynlab lyapunov-function runs/x/*.ckpt --over step
     """
-    require_extra("flint", "certify")
     arguments, asked = (source.system, source.visiting), source.held | own | {"seed": source.seed}
     return measured(source, "lyapunov_function", "Proving where the function decreases", arguments, asked)

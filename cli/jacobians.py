@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from dynlab.errors import UserError, require_extra
+from dynlab.errors import UserError
 
 from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, GRID, HELD, INTEGRATORS, NOT_NEGATIVE, POSITIVE, numbers
@@ -166,7 +166,6 @@ def box_bounds(source: Source, box: list[float] | None, states: int, prove: bool
     dynlab box-bounds rnn-har2 --box 0.1
     dynlab box-bounds antisymmetric-har2 --box -0.5,0.5
     """
-    require_extra("flint", "certify")
     width = box[0] if box is not None and len(box) == 1 else box
     asked = {"box": width, "samples": states, "prove": prove} | source.held | source.computing
     return measured(source, "box_bounds", "Bounding the Jacobian over the box", (source.map, source.mean_of), asked)

@@ -3,7 +3,6 @@
 import copy
 import json
 from collections.abc import Callable, Iterable, Mapping
-from os.path import exists
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -160,7 +159,7 @@ OUTPUT = table(
     click.Option(["--output", "-o"], type=FOLDER, metavar="FIGURE", help="Figure to write: png, svg or pdf."),
     click.Option(["--save"], type=FOLDER, metavar="FILE", help="Save the numbers: .nc or .zarr; .csv a table."),
     click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document instead of the verdict."),
-    click.Option(["--arrays"], is_flag=True, help="Put all numbers into --json."),
+    click.Option(["--arrays"], is_flag=True, help="Put all numbers into the JSON document."),
     click.Option(["--overwrite"], is_flag=True, help="Replace the files that --output and --save name."),
     click.Option(["--no-figure"], is_flag=True, help="Draw no figure."),
     click.Option(["--quiet"], is_flag=True, help="Print no progress."),
@@ -189,13 +188,6 @@ ANYTHING = CHECKPOINT | PLANAR | DRIVING | COMPUTING  # a checkpoint, a system b
 
 class Command(click.Command):
     """A command whose help has its own options first, and then those of each section."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse a second KEY=VALUE after one --set, which would be read as a checkpoint."""
-        for flag, _, after in zip(args, args[1:], args[2:], strict=False):
-            if flag in ("--set", "--task-set") and "=" in after and not after.startswith("-") and not exists(after):
-                raise UserError(f"{flag} takes one KEY=VALUE: write {flag} {after} for the next.")
-        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options section by section."""

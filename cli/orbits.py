@@ -55,7 +55,7 @@ def lyapunov(source: Source, transient: float | None, covariant: bool, **own: An
         asked |= source.driven
     else:
         steps = source.steps if "steps" in source.given else None
-        asked |= {"initial_state": source.initial_states or None, "steps": steps}
+        asked |= {"initial_state": source.starts or None, "steps": steps}
     return measured(source, name, "Carrying tangent vectors", [source.system], asked, suffix)
 
 
@@ -160,7 +160,7 @@ def energy(source: Source, steps: int, integrators: tuple[str, ...]) -> CommandR
     """
     from dynlab.systems.planar import STARTS
 
-    begin = source.initial_states or (STARTS if source.matrix and source.system.state_size == 2 else None)
+    begin = source.starts or (STARTS if source.matrix and source.system.state_size == 2 else None)
     asked = {"at": source.held["at"], "initial_state": begin, "step_size": source.step_size, "steps": steps}
     asked |= {"integrators": integrators or INTEGRATORS.choices} | source.computing
     return measured(source, "energy", "Solving the flow", (source.system, source.mean_of), asked)

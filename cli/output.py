@@ -116,10 +116,6 @@ class Output(SimpleNamespace):
         super().__init__(**(dict.fromkeys(OUTPUT) | {"theme": "light"} | said), command=command, suffixes=suffixes)
         check_file(self.output, "--output", self.suffixes, overwrite=self.overwrite)
         check_file(self.save, "--save", DATA_SUFFIXES, overwrite=self.overwrite)
-        if self.output is not None and self.no_figure:
-            raise UserError("--output names a figure and --no-figure asks for none: leave one of the two out.")
-        if self.arrays and not self.as_json:
-            raise UserError("--arrays goes with --json: add it, or save the arrays with --save FILE.nc.")
         if self.save and self.save.suffix == ".zarr":
             require_extra("zarr", "zarr")
 
@@ -134,7 +130,7 @@ class Output(SimpleNamespace):
         files = {"figure": self._draw(result), "data": self._save(result)}
         told = {name: str(path) for name, path in files.items() if path is not None}
         verdict = result.dataset.attrs.get("verdict", "")
-        if self.as_json:
+        if self.as_json or self.arrays:
             document = {"command": self.command, "verdict": verdict, "files": told}
             print_json(document | (_document(result.dataset, self.arrays) if result.dataset else {}))
         elif verdict:

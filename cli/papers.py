@@ -10,14 +10,12 @@ from dynlab.files import write_text
 from dynlab.progress import through, working
 
 from .options import FOLDER, Command, names_in, shared
-from .output import DATA_SUFFIXES, FIGURE_SUFFIXES, Output, check_file, echo, print_json, print_table
-from .pictures import MOVIE_SUFFIXES, Movie, save_figure, save_movie
+from .output import DATA_SUFFIXES, Output, check_file, echo, print_json, print_table
+from .pictures import Movie, save_figure, save_movie
 
 GALLERY, DEMO = Path("figures/gallery"), Path("figures/demo")
 IN_DEMO = ("antisymmetric-1", "ernn-1", "zoo")
-MOVING = ("movie",)  # figures that are the last frame of a movie
-RATE, HOLD = 6.25, 12  # frames a second, and how many of them long the last one stands
-GIF_DPI = 60
+RATE, MOVIE_DPI = 6.25, 60  # frames a second
 
 
 @click.command(cls=Command, params=shared(("output", "overwrite", "quiet", "size", "dpi", "theme")))
@@ -45,24 +43,21 @@ def figure(name: str, output: Path | None, fast: bool, recompute: bool, **said: 
     flipflop          eight memories and the saddles between them, in a trained GRU
     har2              HAR-2: test accuracy after every epoch, and the published numbers
     integrators       what five integrators make of W₀'s rotation, and of its energy
-    movie             the NumPy RNN tutorial: its training for three losses, as a GIF too; an MP4 with -o
+    movie             the NumPy RNN tutorial: its training for three losses, and the movie of it, a GIF
     time-varying      eigenvalues stable at every moment, and growth all the same
     zoo               spectra and gradients of the trained networks side by side
     all               all of them, and a README that shows them
 
     \b
     dynlab figure critical-step
-    dynlab figure movie -o sine.mp4
+    dynlab figure movie -o sine.png
     """
     from dynlab.figures import FIGURES
     from dynlab.figures.pages import gallery_page
 
     if name == "all" and (output is not None or recompute):
         raise click.UsageError("--output and --recompute are of one figure: name it in place of `all`.")
-    if fast and recompute:
-        raise click.UsageError("--fast keeps nothing: leave it or --recompute out.")
-    suffixes = FIGURE_SUFFIXES + MOVIE_SUFFIXES if name in MOVING else FIGURE_SUFFIXES
-    files = Output("figure", suffixes, output=output, **said)
+    files = Output("figure", output=output, **said)
     made = {}
     for each in FIGURES if name == "all" else [name]:
         path = output or GALLERY / f"{each}.png"
@@ -80,11 +75,8 @@ def _drawn(name: str, path: Path, files: Output, *, small: bool = False, **how: 
         made = lookup(FIGURES | {"all": ""}, name, "figure")(**how)
     path.parent.mkdir(parents=True, exist_ok=True)
     if made.animation is not None:
-        movie = path if path.suffix in MOVIE_SUFFIXES else path.with_suffix(".gif")
-        dpi = files.dpi or (GIF_DPI if movie.suffix == ".gif" else None)
-        save_movie(Movie(made.animation(), RATE, HOLD), movie, dpi, files.theme)
-    if path.suffix in FIGURE_SUFFIXES:
-        save_figure(made.figure, path, files.dpi, files.theme, small=small)
+        save_movie(Movie(made.animation(), RATE), path.with_suffix(".gif"), files.dpi or MOVIE_DPI, files.theme)
+    save_figure(made.figure, path, files.dpi, files.theme, small=small)
     echo(f"{made.title}. {made.measured}")
     files.log(f"Figure: {path}")
     return made

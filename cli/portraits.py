@@ -47,13 +47,17 @@ def phase(source: Source, window: str | None) -> CommandResult:
         own |= {"starts": STARTS, "steps": source.steps}
     elif source.system.state_size != 2:
         raise UserError(f"A portrait has two states, and {source.name} has {source.system.state_size}: try `basins`.")
-    own |= {"starts": source.initial_states} if source.starts else {}
+    own |= {"starts": source.starts} if source.starts else {}
     own |= {} if window is None else {"window": ranges("--window", window, 2)}
     return measured(source, "phase_plane", "Following orbits", [source.system], own)
 
 
 @analysis(ANYTHING | HELD | {"starts"}, optional=True, over=False, output="page")
-@click.option("--state", metavar="LINK", help="Open in this state: a link of the explorer, or what follows its #.")
+@click.option(
+    "--state",
+    metavar="LINK",
+    help="Open in this state alone: a link of the explorer, or what follows its #.",
+)
 @click.option("--integrator", type=INTEGRATORS, help="Integrator of --matrix or --flow.  [default: euler]")
 @click.option("--certify", is_flag=True, help='Prove the fixed points of CKPT (pip install ".[certify]").')
 def explore(source: Source, state: str | None, integrator: str | None, certify: bool) -> CommandResult:
@@ -72,21 +76,18 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
     dynlab explore gru-flipflop --state "LINK"   the same where a link of its page left it
     """
     fragment = (state or "").rpartition("#")[2]
-    if source.checkpoints and integrator is not None:
-        raise UserError("--integrator is of --matrix and --flow: a network is run by its own steps.")
+    if source.subject in ("factory", "map_") or (integrator if source.checkpoints else certify):
+        raise UserError(
+            "The explorer shows --matrix or --flow (--integrator), or a network in a file CKPT (--certify)."
+        )
     if source.checkpoints:
         return _of_network(source, certify, fragment)
-    if certify or source.subject in ("factory", "map_"):
-        raise UserError("The explorer shows --matrix or --flow beside steps of it, or a network in a file: name CKPT.")
-    opens = source.given - {"quiet", "state"}
-    if state is not None and opens:
-        raise UserError("--state says all that the explorer opens with: leave out the other options.")
     import xarray as xr
 
     from dynlab.explore import explorer_page
 
-    page = explorer_page(_planar(source, integrator or "euler") if opens else fragment)
-    return CommandResult(xr.Dataset(), page, source.name if opens else "phase-plane")
+    page = explorer_page(fragment or _planar(source, integrator or "euler"))
+    return CommandResult(xr.Dataset(), page, source.name if source.subject else "phase-plane")
 
 
 def _planar(source: Source, integrator: str) -> str:
@@ -96,7 +97,7 @@ def _planar(source: Source, integrator: str) -> str:
     from dynlab.systems.planar import STARTS, STEP_SIZE
 
     how: dict[str, Any] = {"steps": source.steps, "integrator": integrator, "step_size": source.step_size or STEP_SIZE}
-    how |= {"starts": source.initial_states or STARTS}
+    how |= {"starts": source.starts or STARTS}
     if source.flow is not None:
         if source.cell.state_size != 2:
             raise UserError(f"The explorer shows two states, and these are {source.cell.state_size} equations.")
@@ -141,7 +142,7 @@ def animate(
     dynlab animate --matrix diff --parameter step_size --from 0.02 --to 0.2
     dynlab animate runs/x                   spectra at each checkpoint of a run: its folder, or its files
     dynlab animate gru-flipflop             its states among its fixed points, on the principal plane
-    dynlab animate gru-flipflop -o memories.mp4
+    dynlab animate gru-flipflop -o memories.gif
     """
     if parameter is not None and lowest is not None and highest is not None:
         values = [lowest + (highest - lowest) * k / (frames - 1) for k in range(frames)]
@@ -152,7 +153,7 @@ def animate(
         made, drawn = _spectra(source, frames)
     else:
         made, drawn = _states(source, frames)
-    return made._replace(picture=Movie(drawn, rate, hold=rate))
+    return made._replace(picture=Movie(drawn, rate))
 
 
 def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[CommandResult, Iterable[Any]]:
@@ -164,7 +165,7 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[Com
     from dynlab.plots.movie import phase_frames
 
     varied = varied_system(source.system, source.visiting, (parameter,), source.at, source.at_step, (values[0],))
-    settings: dict[str, Any] = {"starts": source.initial_states or None, "steps": source.steps}
+    settings: dict[str, Any] = {"starts": source.starts or None, "steps": source.steps}
 
     def portrait(value: float, window: list[list[float]] | None = None) -> xr.Dataset:
         ds = phase_plane(varied.fixed(value).system, window=window, **settings)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import importlib.util
 import shlex
-import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from dynlab.report import Part
 
 FORWARDED = (*OF_CHECKPOINTS, "factory", "inputs", "samples", "skip", "data_dir", "at", *COMPUTE)
-MOST_BYTES = 120_000  # of an SVG: a picture of many points is shorter as a PNG
-SHARP = 180  # pixels per inch of such a PNG
+SHARP = 180  # pixels per inch
 TOLD = ("network", "section", "command", "seconds", "problem", "verdict")  # of a part, in JSON
 LATE = "the minutes were spent."
 
@@ -107,7 +105,7 @@ def report(
         answers = {name: _answer(source, parts) for name, source in sources.items()}
         line = shlex.join(["dynlab", "report", *sources, *typed(options), f"--budget={budget:g}"])
         spent = f"The parts took {time.monotonic() - began:.0f} s; {len(left) or 'none'} left out."
-        write_text(path, _page(sources, parts, left, answers, path, spent=spent, command=line))
+        write_text(path, _page(sources, parts, left, answers, spent=spent, command=line))
     if as_json:
         told = [{name: getattr(part, name) for name in TOLD} for part in parts]
         about = {"command": "report", "files": {"page": str(path)}, "does_it_forget": answers}
@@ -175,37 +173,28 @@ def _page(
     parts: list[Part],
     left: list[Part],
     answers: Mapping[str, str],
-    path: Path,
     **said: str,
 ) -> str:
-    """Return the HTML; certificates that are too long for it are put beside it."""
+    """Return the HTML."""
     from dynlab import zoo
     from dynlab.checkpoints import describe
     from dynlab.report import described, report_page
-    from dynlab.report.proofs import MOST_UNITS
 
-    networks, proofs = [], {}
+    networks = []
     for name, source in sources.items():
         layer, assumed = (source.found.layer, source.found.assumed) if source.found else (None, "")
         notes = [note for note in (answers[name], assumed) if note]
         networks.append(described(name, describe(zoo.locate(name)), layer, notes))
-    for part in parts:
-        if part.certificates and sources[part.network].cell.state_size > MOST_UNITS:
-            beside = path.parent / f"{path.stem}-certificates-{Path(part.network).stem}"
-            shutil.copytree(part.certificates[0].parent, beside, dirs_exist_ok=True)
-            proofs[part.network] = beside.name
     questions = {section.title: section.question for section in SECTIONS}
-    return report_page(networks, questions, parts, left, proofs=proofs, **said)
+    return report_page(networks, questions, parts, left, **said)
 
 
 def picture(result: CommandResult) -> str:
-    """Return the figure as a data URL, SVG where that is short, else PNG; empty where there is none."""
+    """Return the figure as a data URL; empty where there is none."""
     from dynlab.plots.style import rendered
 
     if not callable(result.picture):
         return ""
     figure = result.picture(result.dataset.assign_attrs(verdict="")).figure  # the page says the verdict beside it
-    drawn, kind = rendered(figure, "svg"), "svg+xml"
-    if len(drawn) > MOST_BYTES:
-        drawn, kind = in_few_colours(rendered(figure, "png", SHARP)), "png"
-    return f"data:image/{kind};base64,{base64.b64encode(drawn).decode('ascii')}"
+    drawn = in_few_colours(rendered(figure, "png", SHARP))
+    return f"data:image/png;base64,{base64.b64encode(drawn).decode('ascii')}"

@@ -97,8 +97,6 @@ class Source(SimpleNamespace):
         subject = self.subject or "matrix"
         if not self.checkpoints and self.kind not in (None, "feedback") and self.step_size is not None:
             raise UserError(f"--kind {self.kind} has no step ε: leave out --step-size or --kind.")
-        if subject == "factory" and ":" in self.factory:
-            raise UserError(f"--system {self.factory} makes what a file's weights are loaded into: name CKPT too.")
         if subject == "factory" and self.takes_inputs:
             subject = "driven"
         if wrong := [name for name in sorted(self.given) if subject not in OF_SOME.get(name, (subject,))]:
@@ -175,14 +173,9 @@ class Source(SimpleNamespace):
         return self.cell.flow
 
     @property
-    def is_flow(self) -> bool:
-        """Tell whether the system is a flow."""
-        return isinstance(self.system, dl.Flow)
-
-    @property
     def map(self) -> Map:
         """The system, which must be a map."""
-        if self.is_flow:
+        if isinstance(self.system, dl.Flow):
             fix = "leave out --kind flow" if self.kind else "--step-size 0.01 takes Euler's map of it"
             raise UserError(f"{self.name} is a flow, and this command analyses maps: {fix}.")
         return cast("Map", self.system)
@@ -216,15 +209,13 @@ class Source(SimpleNamespace):
         described = self.driving.description
         if self.starts and not self.takes_inputs:
             described = f"orbits of {counted(len(self.starts), 'start')}"
-        begin = {"initial_state": self.initial_states} if self.starts else {}
+        begin = {"initial_state": list(self.starts)} if self.starts else {}
         return {"inputs": self.driving.inputs, "inputs_description": described} | begin
 
     @property
     def visiting(self) -> Any:
         """The inputs that show where a map's states lie, of a flow those whose mean is held; None of others."""
-        from dynlab.systems import Map
-
-        shows = isinstance(self.system, Map) or self.at == "mean"
+        shows = not isinstance(self.system, dl.Flow) or self.at == "mean"
         return self.driving.inputs if self.takes_inputs and shows else None
 
     @property
@@ -240,14 +231,6 @@ class Source(SimpleNamespace):
     def mean_of(self) -> Any:
         """The inputs whose mean is held; None where the mean is not."""
         return self.driving.inputs if self.at == "mean" else None
-
-    @property
-    def initial_states(self) -> list[list[float]]:
-        """Starts of orbits, as --start says."""
-        size = self.system.state_size
-        if wrong := [len(state) for state in self.starts if len(state) != size]:
-            raise UserError(f"--start takes {size} numbers, one for each state; got {wrong[0]}.")
-        return list(self.starts)
 
     @property
     def computing(self) -> dict[str, Any]:

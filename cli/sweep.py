@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,42 +11,46 @@ from typing import TYPE_CHECKING
 import click
 
 import dynlab
-from dynlab.errors import OWN, UserError, require_extra
+from dynlab.errors import OWN
 from dynlab.progress import through, working
 
 from .options import FOLDER, NOT_NEGATIVE
 from .output import OWN_ERROR, check_file, echo, print_json
 
 if TYPE_CHECKING:
-    from dynlab.sweep import Outcome, Store
+    from dynlab.sweep import Store
     from dynlab.sweep.store import Value
 
 MOST_SAID = 5  # failures
-AGAIN = "The same line tries them again."
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("command", metavar="COMMAND")
 @click.argument("arguments", metavar="[CKPT]... [OPTIONS OF COMMAND]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--grid", multiple=True, metavar="NAME=VALUES", help="lo:hi:20, lo:hi:log20 or a,b,c; repeatable.")
-@click.option("--save", "data", type=FOLDER, metavar="FILE", help="The store, .zarr. An unfinished one is continued.")
+@click.option(
+    "--save",
+    "data",
+    type=FOLDER,
+    metavar="FILE",
+    required=True,
+    help="The store, .zarr. An unfinished one is continued.",
+)
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler: tcp://host:8786.  [default: this machine]"
 )
 @click.option(
     "--workers", type=NOT_NEGATIVE, help="Processes on this machine; 0: this one alone.  [default: its cores]"
 )
-@click.option("--dry-run", is_flag=True, help="Say how many cells there are, and how long and large they will be.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the verdict.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def sweep(
     command: str,
     arguments: tuple[str, ...],
     grid: tuple[str, ...],
-    data: Path | None,
+    data: Path,
     scheduler: str | None,
     workers: int | None,
-    dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -62,11 +65,7 @@ def sweep(
     dynlab sweep gradient a.pt b.pt --grid inputs=noise:0.5,noise:1.0 --grid seed=0,1,2 --save gradients.zarr
     dynlab sweep fixed-points model.pt --grid seed=0:99:100 --save points.zarr --scheduler tcp://10.0.0.1:8786
     """
-    if data is None and not dry_run:
-        raise UserError("--save names the store of all cells, and ends in .zarr. --dry-run needs none.")
     check_file(data, "--save", (".zarr",), overwrite=True)
-    if scheduler is not None and workers is not None:
-        raise UserError("--workers are of this machine, and --scheduler has its own: leave one of the two out.")
     with working("Computing a cell", quiet=quiet):
         from dynlab import sweep as sweeps
 
@@ -76,10 +75,8 @@ def sweep(
         said = f"{sweeps.size(cells):,} cells: " + " × ".join(f"{each.name} ({len(each.values):,})" for each in cells)
         begun = dynlab.__version__, os.getcwd()
         compute = functools.partial(sweep_grid.cell_dataset, command, list(arguments), before, begun)
-        if data is None or dry_run:
-            return _estimate(said, sweeps.first_trial(compute, cells), sweeps.size(cells), workers, as_json)
-        about = {"command": command, "arguments": list(arguments)}
-        store = sweeps.opened(compute, cells, data, about, sweep_grid.contents(arguments, cells))
+        about = {"command": command, "arguments": arguments, "files": sweep_grid.contents(arguments, cells)}
+        store = sweeps.opened(compute, cells, data, about)
     left = len(store.pending())
     with working(f"Sweeping {left:,} cells", quiet=quiet):
         ended = through(sweeps.run(compute, store, scheduler=scheduler, workers=workers), left)
@@ -87,45 +84,23 @@ def sweep(
     return _summary(said, command, store, problems, as_json)
 
 
-def _estimate(said: str, first: Outcome, count: int, workers: int | None, as_json: bool) -> int:
-    """Print what a sweep would take, of the seconds and the Dataset of one cell."""
-    workers = require_extra("dask.system", "sweep").CPU_COUNT if workers is None else max(1, workers)
-    each, seconds = first.dataset.nbytes, math.ceil(count / workers) * first.seconds
-    if as_json:
-        told = {"command": "sweep", "cells": count, "workers": workers, "seconds": seconds, "bytes": count * each}
-        print_json(told | {"seconds_each": first.seconds, "bytes_each": each})
-    else:
-        echo(f"{said}. A cell takes {first.seconds:.2g} s and {each / 1e6:.2g} MB.")
-        most = f"{count * each / 1e6:,.3g} MB at most"
-        echo(f"The sweep takes about {seconds:,.3g} s with {workers:,} workers, and {most}.")
-    return 0
-
-
 def _summary(
     said: str, command: str, store: Store, problems: Sequence[tuple[Mapping[str, Value], str]], as_json: bool
 ) -> int:
-    """Print what was computed and what failed; return the exit code.
-
-    Raises
-    ------
-    UserError
-        If every cell fails, and none by a fault of dynlab's own.
-    """
-    shown = [f"{', '.join(f'{key} = {value}' for key, value in cell.items())}: {why}" for cell, why in problems]
-    own = any(why.startswith(OWN) for _, why in problems)
-    if len(problems) == store.done.size and not own:
-        raise UserError(f"No cell of {store.path} is done, as all {len(problems):,} failed: {shown[0]} {AGAIN}")
+    """Print what was computed and what failed; return the exit code."""
     done = int(store.done.sum()) - store.before
     if as_json:
         counts = {"cells": store.done.size, "done_before": store.before, "done": done, "failed": len(problems)}
-        about = {"command": "sweep", "of": command, "files": {"data": str(store.path)}, "computed_again": store.again}
+        about = {"command": "sweep", "of": command, "files": {"data": str(store.path)}}
         print_json(about | counts | {"problems": [{"cell": cell, "problem": why} for cell, why in problems]})
     else:
-        again = f", {store.again:,} again since files have changed" if store.again else ""
         before = f", {store.before:,} were before" if store.before else ""
-        echo(f"{said}. {done:,} are done{again}{before}, {len(problems):,} failed: {store.path}.")
-        for line in [*(f"Failed: {each}" for each in shown[:MOST_SAID]), *[AGAIN] * bool(shown)]:
-            echo(line)
-    if own:
-        echo(f"dynlab: errors of dynlab's own are in {store.path}; please report them.", err=True)
-    return OWN_ERROR if own else 0
+        echo(f"{said}. {done:,} are done{before}, {len(problems):,} failed: {store.path}.")
+        for cell, why in problems[:MOST_SAID]:
+            echo(f"Failed: {', '.join(f'{key} = {value}' for key, value in cell.items())}: {why}")
+        if problems:
+            echo("The same line tries them again.")
+    if not any(why.startswith(OWN) for _, why in problems):
+        return 0
+    echo(f"dynlab: errors of dynlab's own are in {store.path}; please report them.", err=True)
+    return OWN_ERROR

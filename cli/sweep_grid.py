@@ -3,7 +3,6 @@
 import hashlib
 import inspect
 import os
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,15 +15,13 @@ from click.core import ParameterSource
 
 import dynlab
 from dynlab.errors import UserError, entry, lookup
-from dynlab.sweep import MOST_CELLS, Axis
+from dynlab.sweep import Axis
 from dynlab.systems import SYSTEMS
 
 from . import COMMANDS
 from .analysis import OF_ONE, AnalysisCommand
 
 CHECKPOINT = "checkpoint"  # the axis of several checkpoints
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-RANGE = re.compile(rf"({NUMBER}):({NUMBER}):(log)?(\d+)")
 FORMS = "rho=20:30:5 (5 values), rho=0.1:10:log5 (evenly in the logarithm) or seed=0,1,2"
 
 
@@ -57,8 +54,9 @@ def grid_of(name: str, arguments: Sequence[str], texts: Sequence[str]) -> tuple[
     if not grid:
         raise UserError("There is nothing to sweep over: add --grid NAME=VALUES, or name several checkpoints.")
     names = [each.name for each in axes]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UserError(f"Grid {twice[0]} is named twice: name each once.")
+    for each in axes:
+        if names.count(each.name) > 1 or len(set(each.values)) < len(each.values):
+            raise UserError(f"--grid {each.name} has its name or a value twice: name each once.")
     before = _before(command, given)
     return grid, {name: entry(before, name, "grid name") for name in names}
 
@@ -78,33 +76,22 @@ def _before(command: click.Command, given: Mapping[str, Any]) -> dict[str, str]:
 def axis(text: str) -> Axis:
     """Return the axis that a text such as ``rho=20:30:5`` says.
 
-    Raises
-    ------
-    UserError
-        If it says none, or a value twice.
-
     Examples
     --------
     >>> axis("rho=20:30:3").values, axis("x=0.1:10:log3").values, axis("kind=linear,flow").values
     ((20, 25, 30), (0.1, 1.0, 10.0), ('linear', 'flow'))
     """
-    name, _, said = (part.strip() for part in text.partition("="))
-    found = RANGE.fullmatch(said)
-    if not name or not said or (found is None and re.match(rf"{NUMBER}:{NUMBER}", said)):
+    name, _, said = text.partition("=")
+    try:
+        low, high, count = said.split(":")
+        spaced = np.geomspace if count.startswith("log") else np.linspace
+        values = spaced(float(low), float(high), int(count.removeprefix("log")))
+        words = [np.format_float_positional(value, trim="-") for value in values]
+    except ValueError:  # no range, so a list
+        words = said.split(",")
+    if not (name and said and words):
         raise UserError(f"--grid takes NAME=VALUES, such as {FORMS}; got {text!r}.")
-    values = _range(text, *found.groups()) if found else _listed(said.split(","))
-    if len(set(values)) < len(values):
-        raise UserError(f"--grid {text} has a value twice: name each once.")
-    return Axis(name.lstrip("-").replace("-", "_"), values)
-
-
-def _range(text: str, low: str, high: str, log: str | None, count: str) -> tuple[Any, ...]:
-    if not 2 <= int(count) <= MOST_CELLS or (log and min(float(low), float(high)) <= 0):
-        raise UserError(
-            f"--grid {text}: a range has 2 to {MOST_CELLS:,} values, and only positive numbers have a logarithm."
-        )
-    values = (np.geomspace if log else np.linspace)(float(low), float(high), int(count)).tolist()
-    return tuple(map(round, values) if not log and all(map(float.is_integer, values)) else values)
+    return Axis(name.lstrip("-").replace("-", "_"), _listed(words))
 
 
 def _listed(words: Sequence[str]) -> tuple[Any, ...]:

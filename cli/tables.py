@@ -54,10 +54,9 @@ def eigenvalue_bounds(ds: xr.Dataset) -> pd.DataFrame:
 def basins(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each attractor: its kind, period, and share of the starts with its error."""
     names = {"kind": "kind", f"period ({_unit(ds['period'])})": "period", "share": "share", "± share": "share_error"}
-    if not ds["box_share"].isnull().all():
-        names |= {"share of the box": "box_share", "± box": "box_share_error"}
+    names |= {"share of the box": "box_share", "± box": "box_share_error"}
     columns = {title: ds[name].values for title, name in names.items()}
-    return pd.DataFrame({"attractor": range(ds.sizes["attractor"])} | columns)
+    return pd.DataFrame({"attractor": range(ds.sizes["attractor"])} | columns).dropna(axis="columns", how="all")
 
 
 def bifurcation(ds: xr.Dataset) -> pd.DataFrame:

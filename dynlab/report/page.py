@@ -13,17 +13,15 @@ from markupsafe import Markup, escape
 from dynlab import __version__, schema
 from dynlab.javascript import inlined
 from dynlab.report.parts import Part
-from dynlab.report.proofs import MOST_UNITS, packed
+from dynlab.report.proofs import packed
 from dynlab.report.tables import tables
 from dynlab.words import counted, number
 
 FOLDER = Path(__file__).parent / "modules"
-MOST_CHARACTERS = 4_800_000  # of the page
-DIGITS = 5  # of a setting or a measure of the training that is no whole number
+MOST_CHARACTERS = 4_740_000  # of the page, without style, modules and words that are not in the parts
 MOST_LISTED, ENDS = 12, 3  # values of a setting that are all written, and how many of a longer one at its beginning
 SUBSCRIPT = re.compile(r"(?<![^\W_∂])([hxλμΛ])_(?:\{([^}]*)\}|(\w)(?!\w))")
 POWER = re.compile(r"\b(e|10)\^([−-]?[0-9.]*[0-9](?:e[−-]?[0-9]+)?)")
-PROGRAM = 60_000  # characters of style, modules and words that are not in the parts
 
 
 def report_page(
@@ -34,7 +32,6 @@ def report_page(
     *,
     spent: str,
     command: str,
-    proofs: Mapping[str, str] | None = None,
 ) -> str:
     """The page.
 
@@ -52,16 +49,12 @@ def report_page(
         How long it took and how long it was given, as a sentence.
     command : str
         The command that makes the page.
-    proofs : mapping, optional
-        Of networks with more than `dynlab.report.proofs.MOST_UNITS` units, the folder beside the page with their
-        certificates.
     """
-    beside = proofs or {}
-    room = MOST_CHARACTERS - PROGRAM - sum(len(part.picture) for part in parts)
+    room = MOST_CHARACTERS - sum(len(part.picture) for part in parts)
     order = [network["name"] for network in networks]
     ordered = sorted(parts, key=lambda part: order.index(part.network))
     within: dict[str, tuple[str, list[str]]] = {}  # by network: its packed certificates, and their files
-    for part in (part for part in ordered if part.certificates and part.network not in beside):
+    for part in (part for part in ordered if part.certificates):
         within[part.network] = packed(part.certificates, room)
         room -= len(within[part.network][0])
     environment = jinja2.Environment(
@@ -77,11 +70,9 @@ def report_page(
         ],
         left=left,
         within=within,
-        beside=beside,
         spent=spent,
         command=command,
         version=__version__,
-        most_units=MOST_UNITS,
         style=(FOLDER / "report.css").read_text(encoding="utf-8"),
         modules=inlined(FOLDER, "report.mjs"),
         worker=inlined(FOLDER, "worker.mjs"),
@@ -175,5 +166,5 @@ def _setting(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_setting, value))}]"
     if isinstance(value, float):
-        return number(value, DIGITS)
+        return number(value, 5)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

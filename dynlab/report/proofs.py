@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-MOST_UNITS = 128  # above, a certificate is longer than the page may be
-
 
 def packed(files: Sequence[Path], most: int) -> tuple[str, list[str]]:
     """As many of the certificates as a page has room for.
@@ -15,7 +13,7 @@ def packed(files: Sequence[Path], most: int) -> tuple[str, list[str]]:
     Parameters
     ----------
     files : sequence of Path
-        Certificates of one network, of at most `MOST_UNITS` units.
+        Certificates of one network.
     most : int
         Characters.
 

@@ -3,14 +3,12 @@
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
 import xarray as xr
 
 from dynlab import schema
 from dynlab.words import number
 
 MOST_ROWS = 200
-MOST_COLUMNS = 14
 
 
 class TableCell(NamedTuple):
@@ -38,34 +36,21 @@ def tables(ds: xr.Dataset) -> list[ReportTable]:
     >>> found.headings, found.rows[1]
     (['fixed point', 'size (s)'], [TableCell(text='1', key=1.0), TableCell(text='—', key=-inf)])
     """
-    names = sorted((str(name) for name in ds.dims), key=lambda name: (name != schema.FIXED_POINT, name))
-    found = [_along(ds, name) for name in names]
-    alone = [variable for variable in ds.data_vars.values() if not variable.dims and _plain(variable)]
-    rows = [[TableCell(_heading(variable), _heading(variable)), _cell(variable.values.item())] for variable in alone]
-    return [table for table in found if table] + (
-        [ReportTable("Single numbers", ["quantity", "value"], rows)] if rows else []
-    )
+    plain = [each for each in ds.data_vars.values() if each.ndim < 2 and each.dtype.kind in "biufUO"]
+    dims = sorted({dim for each in plain for dim in each.dims}, key=lambda dim: (dim != schema.FIXED_POINT, dim))
+    found = [_along(ds[[each.name for each in plain if each.dims == (dim,)]], str(dim)) for dim in dims]
+    alone = [each for each in plain if not each.dims]
+    rows = [[TableCell(_heading(each), _heading(each)), _cell(each.values.item())] for each in alone]
+    return found + [ReportTable("Single numbers", ["quantity", "value"], rows)] * bool(rows)
 
 
-def _along(ds: xr.Dataset, dimension: str) -> ReportTable | None:
+def _along(ds: xr.Dataset, dimension: str) -> ReportTable:
     """Everything that has one value for each place along a dimension."""
-    variables = [each for each in ds.data_vars.values() if each.dims == (dimension,) and _plain(each)][:MOST_COLUMNS]
-    if not variables:
-        return None
-    word = dimension.replace("_", " ")
-    places = ds[dimension].values if dimension in ds.coords else np.arange(ds.sizes[dimension])
-    columns = [places, *(variable.values for variable in variables)]
-    rows = [
-        [_cell(value) for value in row]
-        for row in zip(*(column[:MOST_ROWS].tolist() for column in columns), strict=True)
-    ]
-    count = ds.sizes[dimension]
-    rest = f", the first {MOST_ROWS} of {count:,}" if count > MOST_ROWS else ""
-    return ReportTable(f"By {word}{rest}", [word, *map(_heading, variables)], rows)
-
-
-def _plain(variable: xr.DataArray) -> bool:
-    return variable.dtype.kind in "biufUO"
+    frame = ds.reset_coords(drop=True).isel({dimension: slice(MOST_ROWS)}).to_dataframe().reset_index()
+    rows = [[_cell(value) for value in row] for row in frame.astype(object).to_numpy().tolist()]
+    word, count = dimension.replace("_", " "), ds.sizes[dimension]
+    caption = f"By {word}" + (f", the first {MOST_ROWS} of {count:,}" if count > MOST_ROWS else "")
+    return ReportTable(caption, [word, *map(_heading, ds.data_vars.values())], rows)
 
 
 def _heading(variable: xr.DataArray) -> str:

@@ -1,7 +1,6 @@
 """Sweeps: a function that gives a Dataset, over a grid of its arguments, computed by many processes into one store."""
 
 import functools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,47 +10,19 @@ import numpy as np
 import xarray as xr
 
 from dynlab import files
-from dynlab.errors import OWN, UserError, in_words, require_extra
+from dynlab.errors import UserError, in_words, require_extra
 from dynlab.sweep.store import Axis, Index, Outcome, Store, Value, cell, size
 
-__all__ = ["Axis", "Outcome", "Store", "cell", "first_trial", "opened", "run", "size"]
+__all__ = ["Axis", "Outcome", "Store", "cell", "opened", "run", "size"]
 
 Compute = Callable[[Mapping[str, Value]], xr.Dataset]  # from the values of a cell to its Dataset
 Task = tuple[np.ndarray, np.ndarray]  # the places and the values of some cells, shape (cell, axis)
 
 MOST_CELLS = 10_000_000
-WARM = 1.0  # seconds: what takes less the first time is timed again, without the loading of libraries
-TASK_SECONDS, MOST_IN_TASK = 1.0, 1000  # about how long a task takes, and about how many cells it has at most
-FEWEST_TASKS, MOST_TASKS = 64, 10_000  # of a sweep: few to balance, and what a scheduler holds
-REACHED = 10.0  # seconds in which a scheduler answers
+MOST_TASKS = 10_000  # of a sweep: what a scheduler holds
 
 
-def first_trial(compute: Compute, grid: Sequence[Axis]) -> Outcome:
-    """Compute the first cell of a new sweep; if it fails, the last one, then the middle one.
-
-    Raises
-    ------
-    UserError
-        For a grid that is too large, and if all three fail.
-    RuntimeError
-        The same, if dynlab itself is at fault.
-    """
-    if size(grid) > MOST_CELLS:
-        raise UserError(f"The grid has {size(grid):,} cells, and a sweep at most {MOST_CELLS:,}: part it.")
-    problems = []
-    for halves in (0, 2, 1):
-        index = tuple(halves * (len(each.values) - 1) // 2 for each in grid)
-        found = _outcome(compute, index, cell(grid, index))
-        if not found.problem:
-            return found if found.seconds > WARM else _outcome(compute, index, cell(grid, index))
-        problems.append(found.problem)
-    error = RuntimeError if problems[0].startswith(OWN) else UserError
-    raise error(f"The first cell fails, and so do all that were tried: {problems[0]}")
-
-
-def opened(
-    compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[str, Any], read: Mapping[str, str] | None = None
-) -> Store:
+def opened(compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[str, Any]) -> Store:
     """Open the store of a sweep, or make it with the first of its cells.
 
     Parameters
@@ -60,18 +31,21 @@ def opened(
     grid : sequence of Axis
     path : Path
         Ends in .zarr.
-    about, read : mapping
+    about : mapping
         As of `Store`.
 
     Raises
     ------
     UserError
-        As `Store` and `first_trial`.
+        As `Store`, and for a grid that is too large. An error in the first cell of a new sweep ends it.
     """
     if files.exists(path):
-        return Store(path, grid, about, read or {})
-    first = first_trial(compute, grid)
-    store = Store.create(path, grid, about, read or {}, first)
+        return Store(path, grid, about)
+    if size(grid) > MOST_CELLS:
+        raise UserError(f"The grid has {size(grid):,} cells, and a sweep at most {MOST_CELLS:,}: part it.")
+    index = (0,) * len(grid)
+    first = Outcome(index, compute(cell(grid, index)))
+    store = Store.create(path, grid, about, first)
     store.write([first])
     return store
 
@@ -99,8 +73,7 @@ def run(
     left = store.pending()
     if not len(left):
         return
-    wanted = len(left) * max(store.seconds / TASK_SECONDS, 1 / MOST_IN_TASK)
-    count = min(len(left), int(np.clip(wanted, FEWEST_TASKS, MOST_TASKS)))
+    count = min(len(left), MOST_TASKS)
     columns = [np.array(axis.values, object)[places] for axis, places in zip(store.grid, left.T, strict=True)]
     tasks = list(zip(np.array_split(left, count), np.array_split(np.stack(columns, -1), count), strict=True))
     outcomes = functools.partial(_outcomes, compute, [axis.name for axis in store.grid])
@@ -109,18 +82,16 @@ def run(
 
 
 def _outcome(compute: Compute, index: Index, values: dict[str, Value]) -> Outcome:
-    started = time.perf_counter()
     try:
-        return Outcome(index, compute(values), seconds=time.perf_counter() - started)
+        return Outcome(index, compute(values))
     except Exception as error:  # the sweep goes on, and the store says which cell to look at
         return Outcome(index, xr.Dataset(), in_words(error))
 
 
 def _outcomes(compute: Compute, names: Sequence[str], task: Task) -> list[Outcome]:
     """Compute the cells of a task one after the other."""
-    places, values = (each.tolist() for each in task)
-    cells = [dict(zip(names, row, strict=True)) for row in values]
-    return [_outcome(compute, tuple(index), each) for index, each in zip(places, cells, strict=True)]
+    rows = zip(*(each.tolist() for each in task), strict=True)
+    return [_outcome(compute, tuple(index), dict(zip(names, values, strict=True))) for index, values in rows]
 
 
 def _by_workers(
@@ -140,15 +111,16 @@ def _by_workers(
     }
     try:
         cluster = nullcontext(scheduler) if scheduler else distributed.LocalCluster(**here)
-        with cluster as where, distributed.Client(where, timeout=REACHED, set_as_default=False) as client:
+        with cluster as where, distributed.Client(where, timeout="10s", set_as_default=False) as client:
             task_of = dict(zip(client.map(outcomes, tasks, pure=False), tasks, strict=True))
             for future in distributed.as_completed(list(task_of), loop=client.loop):
                 indices, _ = task_of.pop(future)  # a result that nothing refers to takes no memory
                 try:
                     yield future.result()
                 except distributed.KilledWorker as error:  # the task ends its worker again and again
-                    failed = f"its worker failed: {error}"
-                    yield [Outcome(index, xr.Dataset(), failed) for index in map(tuple, indices.tolist())]
+                    yield [
+                        Outcome(tuple(index), xr.Dataset(), f"its worker failed: {error}") for index in indices.tolist()
+                    ]
     except (OSError, ValueError, TimeoutError, distributed.client.FutureCancelledError) as error:
         if scheduler is None:
             raise

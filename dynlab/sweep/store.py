@@ -41,12 +41,11 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """One cell's Dataset, or why there is none, and the seconds that it took."""
+    """One cell's Dataset, or why there is none."""
 
     index: Index
     dataset: xr.Dataset
     problem: str = ""
-    seconds: float = 0.0
 
 
 def size(grid: Sequence[Axis]) -> int:
@@ -67,20 +66,15 @@ class Store:
     path : Path
     grid : sequence of Axis
     about : mapping
-        Description of what is computed, JSON-able: a store of something else is left alone.
-    read : mapping
-        The digests of the files that cells are made from: if one has changed, no cell is done.
+        Description of what is computed, JSON-able, with the digests of the files that cells are made from: a store of
+        something else is left alone.
 
     Attributes
     ----------
     done : ndarray of int8
         1 for each cell that is done.
-    seconds : float
-        What its first cell took.
     before : int
         How many cells were done when it was opened.
-    again : int
-        How many cells were done, and are no more since a file has changed.
 
     Raises
     ------
@@ -88,58 +82,49 @@ class Store:
         If the path holds no sweep, or another one, and if another process writes to it.
     """
 
-    def __init__(self, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], read: Mapping[str, str]) -> None:
-        self.path, self.grid, self.again = path, list(grid), 0
+    def __init__(self, path: Path, grid: Sequence[Axis], about: Mapping[str, Any]) -> None:
+        self.path, self.grid = path, list(grid)
         zarr = require_extra("zarr", "sweep")
         try:
             handle = os.open(path, os.O_RDONLY)
             weakref.finalize(self, os.close, handle)
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._group = zarr.open_group(path, mode="r+")
-            told = json.loads(self._group.attrs[SWEEP])
+            begun = self._group.attrs[SWEEP]
             self._arrays: dict[str, Any] = dict(self._group.arrays())
             self._coordinates = {name: _present(one) for name, one in self._arrays.items() if _dims(one) == (name,)}
             self._dims, self.done = _dims(self._arrays[DONE]), self._arrays[DONE][...]
-            self.seconds = told["seconds"]
         except BlockingIOError as error:
             raise UserError(f"Another process writes to {path}: wait until it is done.") from error
         # a damaged store drives zarr into any error
         except Exception as error:
             raise UserError(f"{path} is not the store of a sweep, so it is left as it is: {damage(error)}.") from error
-        now = json.loads(json.dumps(_described(grid, about)))
-        if differing := [name for name in now if told.get(name) != now[name]]:
+        if begun != _described(grid, about):
             raise UserError(
-                f"{path} was begun with another {differing[0]}: give what its attribute {SWEEP!r} says, or name "
-                f"another store."
+                f"{path} was begun with another command, grid, file or version of dynlab: give what its attribute "
+                f"{SWEEP!r} says, or name another store."
             )
-        if told["files"] != dict(read):
-            self.again, self.done[...] = int(self.done.sum()), 0
-            self._arrays[DONE][...] = self.done
-            self._group.attrs[SWEEP] = json.dumps(told | {"files": dict(read)})
         self.before = int(self.done.sum())
 
     @classmethod
-    def create(
-        cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], read: Mapping[str, str], first: Outcome
-    ) -> "Store":
+    def create(cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], first: Outcome) -> "Store":
         """Make a store in which nothing is done, for cells that give Datasets such as the `first`."""
         taken = {str(name) for name in (*first.dataset.variables, *first.dataset.dims, DONE, PROBLEM, *TEXTS)}
         dims = [f"grid_{each.name}" if each.name in taken else each.name for each in grid]
         shape = [len(each.values) for each in grid]
-        said = _described(grid, about) | {"files": dict(read), "seconds": first.seconds}
         empty = xr.Dataset(
             {
                 DONE: schema.variable(dims, np.zeros(shape, np.int8), "1 where the cell is done"),
                 PROBLEM: schema.variable(dims, np.full(shape, "", object), "why the cell failed"),
             },
             {dim: (dim, np.array(one.values), {"long_name": one.name}) for dim, one in zip(dims, grid, strict=True)},
-            {"dynlab_version": dynlab.__version__, SWEEP: json.dumps(said), "created": schema.created()},
+            {"dynlab_version": dynlab.__version__, SWEEP: _described(grid, about), "created": schema.created()},
         )
         private = files.private_name(path)
         with files.told_of_failure(path):
             split_complex(empty).to_zarr(private, mode="w-", consolidated=False)
             os.rename(private, path)
-        return cls(path, grid, about, read)
+        return cls(path, grid, about)
 
     def pending(self) -> np.ndarray:
         """Return the places of the cells that are not done, failed ones among them, shape (cell, axis)."""
@@ -176,8 +161,8 @@ class Store:
     def _variables(self, outcome: Outcome) -> tuple[dict[str, xr.Variable], str]:
         """Return what is written for a cell, with the coordinates that others do not share, and why it failed."""
         plain = split_complex(outcome.dataset)
-        texts = {name: str(text) for name, text in plain.attrs.items() if name in TEXTS}
-        found = {name: schema.variable((), text, f"{name} of the cell") for name, text in texts.items()}
+        given = {name: str(plain.attrs[name]) for name in TEXTS if name in plain.attrs}
+        found = {name: schema.variable((), text, f"{name} of the cell") for name, text in given.items()}
         for name, variable in ((str(key), each) for key, each in plain.variables.items()):
             if name in plain.indexes and self._shared(name, variable):
                 continue
@@ -255,8 +240,8 @@ def _present(array: Any) -> Any:
     return values[(values == values) & (values != array.fill_value)]  # NaN is not equal to itself
 
 
-def _described(grid: Sequence[Axis], about: Mapping[str, Any]) -> dict[str, Any]:
-    return {"command": about, "grid": [*map(list, grid)], "version of dynlab": dynlab.__version__}
+def _described(grid: Sequence[Axis], about: Mapping[str, Any]) -> str:
+    return json.dumps({"command": about, "grid": grid, "version of dynlab": dynlab.__version__}, sort_keys=True)
 
 
 def _box(lengths: Sequence[int], most: int) -> Index:

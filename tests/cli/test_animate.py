@@ -1,9 +1,6 @@
 """`dynlab animate`: frames show what their titles say."""
 
-import shutil
-
 import numpy as np
-import pytest
 import torch
 from PIL import Image
 from torch import nn
@@ -12,7 +9,6 @@ import dynlab as dl
 from dynlab.cli.main import run
 from dynlab.plots.movie import spectrum_frames, trajectory_frames
 
-WITH_FFMPEG = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 SMALL = ["--dpi", "30", "--quiet"]
 SWEEP = ["animate", "--matrix", "diff", "--parameter", "step_size", "--from", "0.02", "--to", "0.2", "--frames", "2"]
 
@@ -56,9 +52,3 @@ def test_points_move_along_the_trajectories():
     drawn = list(trajectory_frames(ds, 4))
     for figure, t in zip(drawn, (0, 3, 6, 9), strict=True):
         np.testing.assert_allclose(figure.axes[0].collections[-1].get_offsets().data, ds["trajectory"].values[:, t, :2])
-
-
-@WITH_FFMPEG
-def test_an_mp4_is_written_by_ffmpeg(folder):
-    assert run([*SWEEP, "-o", "a.mp4", "--quiet"]) == 0
-    assert (folder / "a.mp4").read_bytes()[4:8] == b"ftyp"
