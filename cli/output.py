@@ -116,6 +116,8 @@ class Output(SimpleNamespace):
         super().__init__(**(dict.fromkeys(OUTPUT) | {"theme": "light"} | said), command=command, suffixes=suffixes)
         check_file(self.output, "--output", self.suffixes, overwrite=self.overwrite)
         check_file(self.save, "--save", DATA_SUFFIXES, overwrite=self.overwrite)
+        if self.output is not None and self.no_figure:
+            raise UserError("--output names a figure and --no-figure asks for none: leave one of the two out.")
         if self.save and self.save.suffix == ".zarr":
             require_extra("zarr", "zarr")
 

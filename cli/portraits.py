@@ -76,6 +76,8 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
     dynlab explore gru-flipflop --state "LINK"   the same where a link of its page left it
     """
     fragment = (state or "").rpartition("#")[2]
+    if state is not None and not source.checkpoints and source.given - {"quiet", "state"}:
+        raise UserError("--state says all that the explorer opens with: leave out the other options.")
     if source.subject in ("factory", "map_") or (integrator if source.checkpoints else certify):
         raise UserError(
             "The explorer shows --matrix or --flow (--integrator), or a network in a file CKPT (--certify)."
