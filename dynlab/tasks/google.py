@@ -189,17 +189,17 @@ def load(
         If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
     features, lists, noises, of = {}, {}, {}, official.DATA_SETS["speech_commands"]
-    with official.opened(of, data_dir, download=download) as path:
+    with official.opened(of, data_dir, download=download) as ((path,), files):
         if path.is_file() and of.downloads[path.name][1] != f"sha256:{official.pooch.file_hash(path)}":
             raise ValueError("it does not have its official checksum")
-        for name, opened in official.members(path):
+        for name, file in files:
             folder = name.partition("/")[0]
             if name in LISTS:
-                lists[name] = frozenset(opened().read().decode().split())
+                lists[name] = frozenset(file.read().decode().split())
             elif name.endswith(".wav") and folder in WORDS:
-                features[name] = log_mel(samples(opened().read()))
+                features[name] = log_mel(samples(file.read()))
             elif name.endswith(".wav") and folder == BACKGROUND:
-                noises[name] = samples(opened().read())
+                noises[name] = samples(file.read())
         if len(features) != CLIPS or not noises:
             raise ValueError(f"it has {len(features):,} clips of the words and {len(noises)} of noise, not all")
         validation, test = (lists[name] for name in LISTS)

@@ -112,7 +112,7 @@ def test_a_piece_is_a_second_of_noise_at_a_volume_up_to_1():
     pieces = [google.piece([ramp], np.random.default_rng(seed)) for seed in range(20)]
     volumes = np.array([np.diff(piece) for piece in pieces])
     assert np.ptp(volumes, axis=1).max() < 1e-9
-    assert (0 <= volumes).all()
+    assert (volumes >= 0).all()
     assert (volumes <= 1).all()
     assert {len(piece) for piece in pieces} == {16_000}
 
@@ -127,7 +127,7 @@ def test_the_unpacked_folder_is_read_alike(folder, files, tmp_path):
 
 def test_another_archive_is_refused(archive, tmp_path):
     put(tmp_path, {ARCHIVE: archive})
-    with pytest.raises(UserError, match=r"tar.gz cannot be read as Speech Commands \(it does not have its official"):
+    with pytest.raises(UserError, match=r"tar.gz cannot be read as Speech Commands: it does not have its official"):
         create("google30", data_dir=tmp_path)
 
 
