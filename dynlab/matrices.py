@@ -8,7 +8,6 @@ arXiv 1902.09689, section 5.
 
 import math
 import re
-import unicodedata
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +25,6 @@ MATRICES = {
     "diff": "-0.15,-2;2,-0.15",
     "identity": "1,0;0,1",
 }
-SIGNS = {"+": "plus", "-": "minus", "0": "zero"}  # as the paper has them, below a W
 SEEDED = ("orthogonal", "random")
 
 # A decimal or a fraction; three digits of exponent are more than a float holds, and keep the fraction's integers small.
@@ -72,9 +70,8 @@ def named_matrix(name: str, seed: int = 0) -> Matrix:
     Parameters
     ----------
     name : str
-        A key of `MATRICES`, or the paper's W with what it has below: ``W+``, ``W_0``, ``Wdiff``; ``orthogonal``,
-        uniform over rotations and reflections; ``random``, with independent standard normal entries; or the entries
-        themselves.
+        A key of `MATRICES`; ``orthogonal``, uniform over rotations and reflections; ``random``, with independent
+        standard normal entries; or the entries themselves.
     seed : int
         Seed of the last two.
 
@@ -83,10 +80,6 @@ def named_matrix(name: str, seed: int = 0) -> Matrix:
     UserError
         For an unknown name, and for entries that are not a square matrix.
     """
-    written = unicodedata.normalize("NFKC", name).replace("−", "-")  # subscripts as the signs that they are
-    below = re.fullmatch(r"W_?\{?([-+0]|[a-z]+)\}?", written, re.IGNORECASE)
-    spelled = SIGNS.get(below[1], below[1].lower()) if below else name
-    name = spelled if spelled in MATRICES else name
     if name in SEEDED:
         gaussian = np.random.default_rng(seed).standard_normal((2, 2))
         entries = gaussian if name == "random" else _orthogonal(gaussian)
@@ -105,16 +98,14 @@ def planar_matrix(name: str, seed: int = 0) -> Matrix:
 
 
 def _number(entry: str, text: str) -> Fraction:
-    if not NUMBER.fullmatch(entry):
-        raise UserError(
-            f"The matrix {text!r} has the entry {entry!r}, which is not a number: write decimals or fractions, as in "
-            f"'-0.15,-2;2,-1/3'."
-        )
     try:
-        number = Fraction(entry)
+        number = Fraction(entry if NUMBER.fullmatch(entry) else "")
         float(number)
-    except (ZeroDivisionError, OverflowError, ValueError) as error:  # ValueError: of thousands of digits
-        raise UserError(f"The matrix {text!r} has the entry {entry!r}, which is no finite number.") from error
+    except (ZeroDivisionError, OverflowError, ValueError) as error:  # ValueError: no number, or of thousands of digits
+        raise UserError(
+            f"The matrix {text!r} has the entry {entry!r}, which is no finite number: write decimals or fractions, as "
+            f"in '-0.15,-2;2,-1/3'."
+        ) from error
     return number
 
 

@@ -127,6 +127,6 @@ def test_files_that_are_none_are_named(name, content, tmp_path):
 
 @pytest.mark.parametrize("settings", [{"delay": 10**9}, {"delay": "x"}, {"seed": -5}, {"nothing": 3}, {"delay": -3}])
 def test_a_task_as_a_file_has_it_is_made_within_limits(settings):
-    message = "are [0-9,]+ numbers or more|delay must be|seed must be at least 0|takes no setting 'nothing'"
+    message = "are [0-9,]+ numbers or more|delay must be|seed must be at least 0|unexpected keyword argument 'nothing'"
     with pytest.raises(UserError, match=message):
         driving_inputs(None, network(10, "copying", **settings))
