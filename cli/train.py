@@ -78,7 +78,7 @@ SETTINGS = {
         "Where the task is one stream: cut it into batch-size parallel ones and start each window at the state that "
         "the one before it ended in.",
     ),
-    "augment": (str, "Augmentations of the task: rotation,scale:0.2. [default: none]"),
+    "augment": (str, "Augmentations of the task: rotation:0.2. [default: none]"),
     "precision": (str, "float32, or bf16 for the products in training. [default: float32]"),
     "seed": (int, "Seed of the weights, the order of the data and the choice of held-out data. [default: 0]"),
     "threads": (int, "Threads of torch; sums depend on their number in the last bit. [default: 1]"),

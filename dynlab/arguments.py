@@ -56,30 +56,25 @@ def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str,
         For a setting that it does not take, one that it lacks, and a value of another kind.
     """
     signature = inspect.signature(make, eval_str=True)
-    start, takes = f"{kind.capitalize()} {name!r}", signature.parameters
-    strange = [f"takes no setting {key!r}" for key in given if key not in takes]
-    lacking = [
-        f"needs the setting {key!r}" for key, one in takes.items() if one.default is one.empty and key not in given
-    ]
-    if strange or lacking:
+    takes = signature.parameters
+    try:
+        full = signature.bind(**given)
+    except TypeError as error:
         shown = (key if one.default is one.empty else f"{key} ({one.default})" for key, one in takes.items())
-        raise UserError(f"{start} {[*strange, *lacking][0]}; it takes {', '.join(shown)}.")
+        raise UserError(f"{kind.capitalize()} {name!r}: {error}; it takes {', '.join(shown)}.") from error
     for key, value in given.items():
-        is_array, kinds = _split(_kinds(takes[key].annotation))
-        if not (is_array and _is_array(value)) and not any(_is(value, each) for each in kinds):
-            said = [each for each in kinds if each is not str or Path not in kinds]
+        kinds = _kinds(takes[key].annotation)
+        is_array = set(kinds) >= ARRAY
+        # an array may be made of words, but a word is one where it is named first
+        others = [each for each in kinds if not is_array or each not in ARRAY or each is kinds[0] is str]
+        if not (is_array and _is_array(value)) and not any(_is(value, each) for each in others):
+            said = [each for each in others if each is not str or Path not in kinds]
             words = ["numbers"] * is_array + [WORDS[get_origin(each) or each][0] for each in said]
-            raise UserError(f"{start}: {key} must be {' or '.join(words)}, got {repr(value)[:LONGEST_SHOWN]}.")
-    full = signature.bind(**given)
+            raise UserError(
+                f"{kind.capitalize()} {name!r}: {key} must be {' or '.join(words)}, got {repr(value)[:LONGEST_SHOWN]}."
+            )
     full.apply_defaults()
     return dict(full.arguments)
-
-
-def _split(kinds: list[Any]) -> tuple[bool, list[Any]]:
-    """Tell whether any array is among the kinds, and return the others; a word is one where it is named first."""
-    if not set(kinds) >= ARRAY:
-        return False, kinds
-    return True, [each for each in kinds if each not in ARRAY or (each is str and kinds[0] is str)]
 
 
 def _is_array(value: Any) -> bool:

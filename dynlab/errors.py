@@ -22,8 +22,6 @@ LONGEST_REASON = 200
 
 def shown(text: str, kept: str = "\n\t") -> str:
     """Escape control characters in text read from files, except those of `kept`."""
-    if text.isascii() and text.isprintable():
-        return text
     return "".join(_escaped(letter) if letter not in kept else letter for letter in text)
 
 
@@ -62,9 +60,8 @@ def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") ->
         The command that lists them, for a table too long for a sentence.
     """
     names = list(allowed)
-    same = [name for name in names if sorted(name.split("-")) == sorted(got.split("-"))]  # parts in another order
     short = {name.lower(): name for name in reversed(names) if len(name) <= LONGEST}
-    close = same or [short[one] for one in difflib.get_close_matches(got[:LONGEST].lower(), short, n=1)]
+    close = [short[one] for one in difflib.get_close_matches(got[:LONGEST].lower(), short, n=1)]
     choice = f"{listed_by} lists the {len(names)} there are" if listed_by else f"choose from {', '.join(names)}"
     if close:
         choice = f"did you mean {close[0]!r}? {choice.replace('choose', 'Choose', 1)}"

@@ -3,7 +3,6 @@
 import os
 import re
 import secrets
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -70,24 +69,22 @@ def is_store(path: Path) -> bool:
     )
 
 
-def check_readable(path: Path) -> int:
-    """Return the size in bytes of an ordinary file that can be read.
+def check_readable(path: Path) -> None:
+    """Refuse what is no ordinary file that can be read.
 
     Raises
     ------
     UserError
         If there is none, or it is a folder, a pipe or a device.
     """
+    if exists(path) and not os.path.isfile(path):
+        raise UserError(f"{path} is a folder, a pipe or a device, or leads nowhere: name a file.")
     try:
-        found = path.stat()
-        if stat.S_ISREG(found.st_mode):
-            path.open("rb").close()
-            return found.st_size
+        path.open("rb").close()
     except FileNotFoundError as error:
         raise UserError(f"There is no file {path}; check the path.") from error
     except (OSError, ValueError) as error:  # ValueError: no file can have that name
         raise UserError(f"{path} cannot be opened: {getattr(error, 'strerror', None) or error}.") from error
-    raise UserError(f"{path} is {'a folder' if path.is_dir() else 'a pipe or a device'}: name a file.")
 
 
 def make_folder(path: Path) -> None:

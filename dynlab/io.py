@@ -4,7 +4,6 @@ Files cannot hold complex numbers portably: on disk a complex variable has a las
 coordinate ``["real", "imag"]``, and `open` makes it complex again.
 """
 
-import math
 import os
 import shutil
 from pathlib import Path
@@ -108,19 +107,17 @@ def as_document(ds: xr.Dataset) -> dict[str, Any]:
     """
     plain = split_complex(ds)
     reasons = schema.flags(ds)
-    variables = {str(name): _entry(array) for name, array in plain.data_vars.items()}
     flags = {
         str(name): reasons.get(str(name), NOT_FINITE)
         for name, array in plain.data_vars.items()
         if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array.values).all()
     }
-    attrs = {str(name): value for name, value in ds.attrs.items() if name not in ("settings", "source", "flags")}
     return {
-        "attrs": attrs,
+        "attrs": {str(name): one for name, one in ds.attrs.items() if name not in ("settings", "source", "flags")},
         "settings": schema.settings(ds),
         "source": schema.told(ds, "source") if "source" in ds.attrs else None,
         "coords": {str(name): _entry(array) for name, array in plain.coords.items()},
-        "variables": variables,
+        "variables": {str(name): _entry(array) for name, array in plain.data_vars.items()},
         "flags": flags,
     }
 
@@ -162,11 +159,7 @@ def _join_complex(ds: xr.Dataset) -> xr.Dataset:
 
 
 def _entry(array: xr.DataArray) -> dict[str, Any]:
-    return {"dims": list(map(str, array.dims)), **array.attrs, "values": _finite(array.values.tolist())}
-
-
-def _finite(value: Any) -> Any:
-    """Return nested lists with None for every number that is not finite."""
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    values = array.values
+    if np.issubdtype(values.dtype, np.floating):
+        values = np.where(np.isfinite(values), values.astype(object), np.array(None))
+    return {"dims": list(map(str, array.dims)), **array.attrs, "values": values.tolist()}

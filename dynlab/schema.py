@@ -35,7 +35,6 @@ BIFURCATION = "bifurcation"
 LEVEL = "level"  # of a function around a fixed point
 PHASE = "phase"  # the points of one periodic orbit
 PARAMETER = "parameter"  # values of the parameter that a coordinate's long_name names
-ANGLE = "angle"  # of the lines that touch a convex set
 BOUND = "bound"  # what a network is held to, by name
 DIFFUSION = "diffusion"  # values of γ, beside those of an integrator's step
 STEP_SIZE = "step_size"
@@ -43,8 +42,6 @@ INTEGRATOR = "integrator"  # by name
 WINDOW = "window"  # parts of a plane, by name
 TRAINING_STEP = "step"  # how many batches a network has learned from, over checkpoints of one run
 NETWORK = "network"  # several networks beside each other, by name
-RUN = "run"  # shares of the sequences, of which each is a run of its own
-RELABELLING = "relabelling"  # ways in which runs may be said to be of the one network or of the other
 PANEL = "panel"  # the panels of a source's figure, by letter
 TRAINING = "training"  # several trainings, by name
 EPOCH = "epoch"  # of a training, from 1
@@ -72,7 +69,7 @@ DIMENSIONS = (
     LEVEL,
     PHASE,
     PARAMETER,
-    ANGLE,
+    "angle",  # of the lines that touch a convex set
     BOUND,
     DIFFUSION,
     STEP_SIZE,
@@ -80,8 +77,8 @@ DIMENSIONS = (
     WINDOW,
     TRAINING_STEP,
     NETWORK,
-    RUN,
-    RELABELLING,
+    "run",  # shares of the sequences, of which each is a run of its own
+    "relabelling",  # ways in which runs may be said to be of the one network or of the other
     PANEL,
     TRAINING,
     EPOCH,
@@ -95,10 +92,8 @@ SECOND = "s"
 PER_SECOND = "1/s"
 NAT_PER_STEP = "nat/step"
 NAT_PER_SECOND = "nat/s"
-CYCLE_PER_STEP = "cycle/step"
-CYCLE_PER_SECOND = "cycle/s"
 KNOWN = 0.1  # times max(1, abs(value)): a value with a larger error is not known
-UNITS = (ONE, STEP, SECOND, PER_SECOND, NAT_PER_STEP, NAT_PER_SECOND, CYCLE_PER_STEP, CYCLE_PER_SECOND)
+UNITS = (ONE, STEP, SECOND, PER_SECOND, NAT_PER_STEP, NAT_PER_SECOND, "cycle/step", "cycle/s")
 
 
 def variable(dims: Sequence[str], values: Any, long_name: str, units: str = ONE) -> xr.Variable:
@@ -114,14 +109,7 @@ def variable(dims: Sequence[str], values: Any, long_name: str, units: str = ONE)
         What a plot writes on the axis.
     units : str
         One of `UNITS`.
-
-    Raises
-    ------
-    ValueError
-        If the units are not one of `UNITS`.
     """
-    if units not in UNITS:
-        raise ValueError(f"units {units!r} of {long_name!r} are none of {UNITS}")
     return xr.Variable(tuple(dims), np.asarray(values), {"long_name": long_name, "units": units})
 
 
@@ -179,7 +167,7 @@ def dataset(
         "source": json.dumps(dict(source)) if source else "",
         "flags": json.dumps(dict(flags)) if flags else "",
     }
-    attrs.update({name: text for name, text in optional.items() if text})
+    attrs |= {name: text for name, text in optional.items() if text}
     ds = xr.Dataset(dict(variables), dict(coords or {}), attrs)
     return ds if isinstance(verdict, str) else ds.assign_attrs(verdict=verdict(ds))
 
@@ -215,7 +203,12 @@ def result(
         system=system.name,
         source=system.source,
         settings=dict(settings) | {"config": system.json_config},
-        flags=not_finite(variables, reasons or {}) | dict(flags or {}),
+        flags={
+            name: reason
+            for name, reason in (reasons or {}).items()
+            if name in variables and not np.isfinite(variables[name].values).all()
+        }
+        | dict(flags or {}),
         **described,
     )
 
@@ -270,15 +263,6 @@ def known(ds: xr.Dataset, name: str) -> xr.DataArray:
     if f"{name}_error" not in ds:
         return xr.ones_like(ds[name], dtype=bool)
     return ds[f"{name}_error"] <= KNOWN * np.maximum(1.0, abs(ds[name]))
-
-
-def not_finite(variables: Mapping[str, xr.Variable], reasons: Mapping[str, str]) -> dict[str, str]:
-    """Of these reasons those of variables that are there and have values that are not finite."""
-    return {
-        name: reason
-        for name, reason in reasons.items()
-        if name in variables and not np.isfinite(variables[name].values).all()
-    }
 
 
 def created() -> str:

@@ -22,7 +22,6 @@ __all__ = ["assert_eigenvalue_bounds", "describe", "hold", "measure_bounds", "ta
 
 # What is counted where a bound is violated; of the others it is samples.
 COUNTED = {"max_modulus": "moduli", "max_real": "real parts"}
-HEADINGS = ("bound", "measured", "error", "margin", "where", "verdict")
 
 
 def assert_eigenvalue_bounds(
@@ -107,7 +106,12 @@ def measure_bounds(
     """Measure what `assert_eigenvalue_bounds` judges."""
     from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 
-    system = _system(network, layer, encoder, batch)
+    if not isinstance(network, str | Path):
+        system: Any = dl.from_module(network, layer, batch)
+    elif batch is None:
+        system = dl.load(network, layer, encoder=encoder)
+    else:
+        raise UserError("batch= is what a module is called with, and a checkpoint is none: give inputs=.")
     described = ""
     if inputs is None or isinstance(inputs, str):
         driving = dl.driving_inputs(inputs, system, samples=samples, steps=steps, seed=seed)
@@ -126,7 +130,7 @@ def hold(measured: xr.Dataset, *, strict: bool = False) -> None:
 def table(measured: xr.Dataset) -> str:
     """Return the bounds of a Dataset of `dynlab.eigenvalue_bounds` as text: one row each, and why any is undecided."""
     ones = [measured.isel(bound=index) for index in range(measured.sizes["bound"])]
-    rows = [HEADINGS, *map(_row, ones)]
+    rows = [("bound", "measured", "error", "margin", "where", "verdict"), *map(_row, ones)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     lines.insert(1, "  ".join("─" * widest for widest in widths))
@@ -145,20 +149,6 @@ def describe(one: xr.Dataset) -> str:
     bound, measured, error, margin, where, verdict = _row(one)
     said = f"{bound}: {_text(one, 'quantity')} measured {measured} (error {error}, margin {margin}; {where}): {verdict}"
     return f"{said}, {_text(one, 'reason')}" if _text(one, "reason") else said
-
-
-def _system(network: Map | nn.Module | str | Path, layer: str | None, encoder: str | None, batch: Any) -> Map:
-    if isinstance(network, str | Path):
-        if batch is not None:
-            raise UserError("batch= is what a module is called with, and a checkpoint is none: give inputs=.")
-        return dl.load(network, layer, encoder=encoder)
-    found = dl.from_module(network, layer, batch)
-    if not isinstance(found, dl.Map):
-        raise UserError(
-            f"Bounds are held along a map's inputs, and {found.name!r} is a flow: "
-            f"take the step dynlab.Euler(flow, step_size)."
-        )
-    return found
 
 
 def _row(one: xr.Dataset) -> tuple[str, ...]:

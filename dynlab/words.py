@@ -22,7 +22,6 @@ FEW_UNITS = 3  # a state of so many dimensions at most is written out
 EXACT = 17  # digits that write every number of double precision without loss
 MOST_DIGITS = 7  # of a number whose error would allow more
 IRREGULAR = {"equilibrium": "equilibria", "continuum": "continua", "torus": "tori", "axis": "axes"}
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 NO_INPUT = "no input"  # how a trajectory is described that nothing drives
 
 
@@ -111,11 +110,8 @@ def plural_of(noun: str) -> str:
         return plural_of(plain) + bracket + inside
     head, of, rest = noun.partition(" of ")
     *before, last = head.split(" ")
-    if last in IRREGULAR:
-        last = IRREGULAR[last]
-    else:
-        last += "es" if last.endswith(("s", "x", "ch", "sh")) else "s"
-    return " ".join([*before, last]) + of + rest
+    regular = last + ("es" if last.endswith(("s", "x", "ch", "sh")) else "s")
+    return " ".join([*before, IRREGULAR.get(last, regular)]) + of + rest
 
 
 def article(noun: str) -> str:
@@ -154,7 +150,7 @@ def capital(text: str) -> str:
 
 def subscript(index: int) -> str:
     """Write a whole number below the line: "₁₂"."""
-    return f"{index}".translate(SUBSCRIPTS)
+    return f"{index}".translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
 
 
 def unit_after(unit: str) -> str:

@@ -216,11 +216,11 @@ def _table(fitted: list[tuple[Real, Real, float]], rank: int, seed: int) -> dict
         "angle": ((), found.angle, "angle between the maps (radians)"),
         "angle_bound": ((), found.angle_bound, "bound on the angle from below (radians)"),
         "eigenvalue": ((*each, schema.MODE), clouds, "eigenvalue of the fitted map"),
-        "run_eigenvalue": ((*each, schema.RUN, schema.MODE), run_clouds, "eigenvalue of the map of a run"),
+        "run_eigenvalue": ((*each, "run", schema.MODE), run_clouds, "eigenvalue of the map of a run"),
         "explained": (each, list(explained), "share of a step that the map explains"),
         "between_runs": ((), between[0], "mean distance between runs of the two networks"),
         "within_runs": (each, within, "mean distance between runs of one network"),
-        "relabelled_distance": ((schema.RELABELLING,), between, "mean distance between relabelled runs"),
+        "relabelled_distance": (("relabelling",), between, "mean distance between relabelled runs"),
         "p_value": ((), (between >= (1 - RESOLUTION) * between[0]).mean(), "share of relabellings as far"),
     }
 

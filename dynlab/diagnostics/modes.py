@@ -145,7 +145,7 @@ def _variables(
     flow, n = held.is_flow, states.shape[1]
     lasts, symbol = lasting(values, errors, flow), "λ of ∂f/∂h" if flow else "μ of ∂F/∂h"
     rate, time = (schema.PER_SECOND, schema.SECOND) if flow else (schema.ONE, schema.STEP)
-    turns = ("Im λ/2π", schema.CYCLE_PER_SECOND) if flow else ("arg μ/2π", schema.CYCLE_PER_STEP)
+    turns = ("Im λ/2π", "cycle/s") if flow else ("arg μ/2π", "cycle/step")
     grows = "Re λ" if flow else "ln |μ|"
 
     def rows(name: str, dtype: Any, *shape: int) -> NDArray[Any]:

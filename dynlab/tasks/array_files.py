@@ -89,12 +89,13 @@ def _of_archive(path: Path) -> np.ndarray:
     """Return the array of inputs, or those of single sequences as one with NaN after their ends."""
     # numpy leaves a file open that it cannot read, so it is given an open one
     with path.open("rb") as file, np.load(file, allow_pickle=False) as inside:
-        names = inside.files
-        if NAME in names or len(names) == 1:
-            return np.asarray(inside[NAME if NAME in names else names[0]])
-        arrays = [_numbers(path, inside[name]) for name in names]
-    if {each.ndim for each in arrays} != {2} or len({each.shape[1] for each in arrays}) != 1:
-        held = ", ".join([*names[:10], *["…"] * (len(names) > 10)]) or "nothing"
+        if NAME in inside:
+            return np.asarray(inside[NAME])
+        arrays = [inside[name] for name in inside.files]
+    if len(arrays) == 1:
+        return arrays[0]
+    if len({each.shape[1:] for each in arrays}) != 1 or arrays[0].ndim != 2:
+        held = ", ".join(inside.files[:10]) or "nothing"
         raise UserError(
             f"{path} holds {held}; name the array of inputs {NAME!r}, or hold one array (time, input) a sequence."
         )
@@ -106,11 +107,11 @@ def _of_archive(path: Path) -> np.ndarray:
 
 def _of_dataset(path: Path, stored: xr.Dataset) -> xr.DataArray:
     """Return the one variable that has the dimensions of sequences, in their order."""
-    fitting = [array for array in stored.data_vars.values() if {*array.dims} - {io.PART} == {*DIMS}]
+    fitting = [array for array in stored.data_vars.values() if {*array.dims} == {*DIMS}]
     if len(fitting) != 1:
-        raise UserError(f"{path} must hold one variable with the dimensions {', '.join(DIMS)}, got {len(fitting)}.")
-    if io.PART in fitting[0].dims:
-        raise UserError(f"{path} must hold real numbers, got complex ones.")
+        raise UserError(
+            f"{path} must hold one variable of real numbers with the dimensions {', '.join(DIMS)}, got {len(fitting)}."
+        )
     return fitting[0].transpose(*DIMS)
 
 

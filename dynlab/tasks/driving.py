@@ -19,9 +19,8 @@ from dynlab.words import NO_INPUT, agree, counted
 if TYPE_CHECKING:
     from dynlab.systems import System
 
-LARGEST = 4 * 2**30  # bytes of the states that made-up inputs may lead to
 FEW = 16  # sequences
-MOST_NUMBERS = 10**9  # of the largest two settings of a task multiplied, which a checkpoint may name
+MOST_NUMBERS = 5 * 10**8  # of what is made up, and of the largest two settings of a task in a checkpoint, multiplied
 FILES = (".npy", ".npz", ".nc", ".zarr")
 WAYS = "task:har2, a .npy, .npz, .nc or .zarr file, noise:1.0, constant:0.1,0.2 or zero"
 
@@ -145,8 +144,7 @@ def _from_task(name: str, system: System, choice: Choice, data_dir: str | Path |
 
     settings = system.task_settings if name == system.task else {}
     sizes = sorted(value for key, value in settings.items() if isinstance(value, int) and key != "seed")
-    if math.prod([1000, *sizes][-2:]) > MOST_NUMBERS:  # a file may say anything, and leave out one as usual
-        raise UserError(f"The settings of the task {name!r} in the file ask for more than {MOST_NUMBERS:,} numbers.")
+    _check_size(math.prod([1000, *sizes][-2:]))  # a file may say anything, and leave out one as usual
     of_har = name in har.CLASSES
     settings = ({"retrain": True} if of_har else {}) | settings | {"data_dir": data_dir}
     if "download" in inspect.signature(lookup(TASKS, name, "task")).parameters:
@@ -169,37 +167,25 @@ def _from_task(name: str, system: System, choice: Choice, data_dir: str | Path |
 def _from_file(path: Path, choice: Choice) -> Driving:
     inputs, available = read_sequences(path, choice)
     if inputs.ndim == 2:
-        choice.of(1)
-        inputs, available = inputs[None], 1
-    if inputs.ndim != 3:
-        raise UserError(f"{path} must hold numbers of shape (sample, time, input), got {inputs.shape}.")
+        inputs, available = inputs[None][choice.of(1)], 1
     return Driving(inputs.astype(np.float64), None, f"{_some(len(inputs), available)} of {path.name}", True)
 
 
 def _made_up(spec: str, choice: Choice, steps: int, system: System) -> Driving:
     """Zeros, a constant, or white noise; of a network that reads tokens, random ones in place of noise."""
-    kind, _, text = spec.partition(":")
-    if kind not in ("zero", "constant", "noise") or (kind == "zero" and text):
-        raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
+    kind, _, text = ("noise:1.0" if spec == "noise" else spec).partition(":")
     shape = (choice.samples or FEW if kind == "noise" else 1, steps, system.network_input_size)
-    needed = 8 * shape[0] * steps * max(system.network_input_size, system.state_size)
-    if needed > LARGEST:
-        raise UserError(
-            f"{shape[0]:,} × {steps:,} steps lead to {needed / 2**30:,.1f} GiB of states, more than "
-            f"{LARGEST / 2**30:.0f} GiB: take a smaller --steps or --samples."
-        )
-    if kind == "zero":
-        return Driving(np.zeros(shape), None, NO_INPUT, False)
+    _check_size(shape[0] * steps * max(system.network_input_size, system.state_size))
     try:
-        values = [float(value) for value in ("1.0" if spec == "noise" else text).split(",")]
-    except ValueError as error:
-        raise UserError(f"Inputs {spec!r}: {text!r} is no number; write {WAYS}.") from error
-    if not all(map(math.isfinite, values)):
-        raise UserError(f"Inputs {spec!r}: the numbers must be finite.")
-    if kind == "constant":
+        values = [float(value) for value in text.split(",")] if text else []
+    except ValueError:
+        values = []
+    if kind == "zero" and not text:
+        return Driving(np.zeros(shape), None, NO_INPUT, False)
+    if kind == "constant" and values:
         return Driving(np.tile(values, (1, steps, 1)), None, f"the constant input {text}", False)
-    if values[0] < 0 or len(values) > 1:
-        raise UserError(f"The deviation of the noise is one number that must not be negative, got {text}.")
+    if kind != "noise" or len(values) != 1 or values[0] < 0:
+        raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}; the deviation of noise must not be negative.")
     generator, tokens = np.random.default_rng(choice.seed), getattr(system.embedding, "tokens", None)
     if tokens is not None:
         inputs, described = generator.integers(tokens, size=shape).astype(float), "random tokens"
@@ -208,6 +194,14 @@ def _made_up(spec: str, choice: Choice, steps: int, system: System) -> Driving:
         described = f"white noise of deviation {values[0]:g}"
     inside = f" at the layer's own {system.input_size} inputs" * bool(system.part_of)
     return Driving(inputs, None, f"{counted(len(inputs), 'sequence')} of {described}{inside}", False)
+
+
+def _check_size(numbers: int) -> None:
+    if numbers > MOST_NUMBERS:
+        raise UserError(
+            f"The inputs, or the states that they lead to, are {numbers:,} numbers or more, and {MOST_NUMBERS:,} is "
+            f"the most: take fewer or shorter sequences (--samples, --steps), or another task."
+        )
 
 
 def _some(taken: int, available: int) -> str:

@@ -8,7 +8,6 @@ References
    NeurIPS 2018, Appendix B.
 """
 
-import io
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -97,8 +96,8 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
     UserError
         If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    with official.opened(official.DATA_SETS["dsa19"], data_dir, download=download) as path:
-        inputs = parse(official.members(path))
+    with official.opened(official.DATA_SETS["dsa19"], data_dir, download=download) as ((path,), files):
+        inputs = parse(files)
     places = np.indices(inputs.shape[:3])  # of a segment: its activity, its subject, its number
     train, test = (
         Split(inputs[:, part].reshape(-1, STEPS, CHANNELS), places[0, :, part].ravel(), places[1, :, part].ravel() + 1)
@@ -122,10 +121,10 @@ def parse(files: Iterable[official.Member]) -> np.ndarray:
     shape = (ACTIVITIES, SUBJECTS, SEGMENTS)
     inputs = np.empty((*shape, STEPS, CHANNELS), np.float32)
     places = {f"a{place[0] + 1:02d}/p{place[1] + 1}/s{place[2] + 1:02d}.txt": place for place in np.ndindex(*shape)}
-    for path, opened in files:
+    for path, file in files:
         name = "/".join(path.split("/")[-3:])
         if name in places:
-            values = np.loadtxt(io.BytesIO(opened().read()), dtype=np.float32, delimiter=",", ndmin=2)
+            values = np.loadtxt(file, dtype=np.float32, delimiter=",", ndmin=2)
             if values.shape != (STEPS, CHANNELS) or not np.isfinite(values).all():
                 raise ValueError(f"{name} has {values.shape}, not {STEPS} rows of {CHANNELS} finite numbers")
             inputs[places.pop(name)] = values

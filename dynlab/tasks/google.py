@@ -11,8 +11,6 @@ References
 """
 
 import io
-from collections.abc import Container, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ import numpy as np
 import scipy.io.wavfile
 
 from dynlab.tasks import official, recordings
-from dynlab.tasks.log_mel import FILTERS, RATE, STEPS, log_mel
+from dynlab.tasks.log_mel import RATE, log_mel
 from dynlab.tasks.recordings import Standardise
 from dynlab.tasks.task import Split, Task, digest
 
@@ -33,7 +31,7 @@ WORDS = (
 CLIPS = 64_721  # of the words
 BACKGROUND = "_background_noise_"  # the folder of the recordings of noise, a minute or more each
 LISTS = ("validation_list.txt", "testing_list.txt")  # which clips are for what; the others are for training
-COMMANDS = WORDS[:10]
+COMMANDS = 10  # the first words
 SILENCE, UNKNOWN = 0, 1  # classes of Google-12, the commands come after
 SHARE = 10  # in percent of the commands' clips, how many silent and how many unknown ones there are
 DRAWN_SEED = 2**31  # of what is drawn for Google-12, the same whatever the run's seed
@@ -45,9 +43,7 @@ FEATURES = (
 )
 
 
-# A second of a recording of noise: its number, the sample at which the second begins, and the factor of its samples.
-Silence = tuple[int, int, float]
-Example = tuple[str | Silence, int]  # a clip's name, or silence, and its class
+Examples = list[tuple[np.ndarray, int]]  # features of a clip or of silence, and the class
 
 
 def google30(
@@ -67,7 +63,7 @@ def google30(
     retrain : bool
         Train on the official validation clips too.
     data_dir : str or Path, optional
-        A folder with the data set, see `catalogue`.
+        A folder with the data set, see `load`.
     standardise : {"feature", "channel", "global"}
         Each (step, feature), each filter over all steps, or all values together.
     download : bool
@@ -82,13 +78,11 @@ def google30(
     UserError
         If the data set is not to be had.
     """
-    path, clips_of, noises = catalogue(data_dir, download=download)
+    features, splits, _, origin = load(data_dir, download=download)
     return _make(
         "google30",
-        path,
-        noises,
-        [[(name, _word(name)) for name in names] for names in clips_of],
-        len(WORDS),
+        [[(features[name], _word(name)) for name in names] for names in splits],
+        origin,
         f"Speech Commands 0.01, 30 words, {FEATURES}",
         {"seed": seed, "retrain": retrain, "standardise": standardise},
     )
@@ -118,13 +112,11 @@ def google12(
     UserError
         If the data set is not to be had.
     """
-    path, clips_of, noises = catalogue(data_dir, download=download)
+    features, splits, noises, origin = load(data_dir, download=download)
     return _make(
         "google12",
-        path,
-        noises,
-        [_twelve(names, noises, i) for i, names in enumerate(clips_of)],
-        2 + len(COMMANDS),
+        [_twelve(names, features, noises, part) for part, names in enumerate(splits)],
+        origin,
         f"Speech Commands 0.01, ten commands, other words and silence, {FEATURES} The sources name ten commands, noise "
         "and silence, with 22,246 and 3,081 examples. These are the counts of TensorFlow's example. To the 18,538 and "
         "2,567 clips of the commands it adds a tenth of other words. It also adds a tenth of pieces of the noise, at a "
@@ -133,72 +125,61 @@ def google12(
     )
 
 
-def _twelve(names: list[str], noises: list[np.ndarray], split: int) -> list[Example]:
-    """The commands of a split, and its tenths of other words and of silence."""
-    generator = np.random.default_rng([DRAWN_SEED, split])
-    commands = [(name, 2 + _word(name)) for name in names if _word(name) < len(COMMANDS)]
-    others = [(name, UNKNOWN) for name in names if _word(name) >= len(COMMANDS)]
-    count = -(-len(commands) * SHARE // 100)
-    chosen = np.sort(generator.permutation(len(others))[:count])
-    silences = []
-    for _ in range(count):
-        noise = int(generator.integers(len(noises)))
-        start = int(generator.integers(len(noises[noise]) - RATE))
-        silences.append(((noise, start, float(generator.uniform())), SILENCE))
-    return [*commands, *(others[place] for place in chosen), *silences]
-
-
 def _word(name: str) -> int:
     return WORDS.index(name.partition("/")[0])
 
 
-def _make(
-    name: str,
-    path: Path,
-    noises: list[np.ndarray],
-    splits: list[list[Example]],
-    classes: int,
-    description: str,
-    settings: dict[str, Any],
-) -> Task:
-    """The task of the splits' examples; memory holds their features alone."""
-    examples = list(chain.from_iterable(splits))
-    features = np.empty((len(examples), STEPS, FILTERS), np.float32)
-    rows = {what: row for row, (what, _) in enumerate(examples) if isinstance(what, str)}
-    for row, (what, _) in enumerate(examples):
-        if not isinstance(what, str):
-            noise, start, volume = what
-            features[row] = log_mel(volume * noises[noise][start : start + RATE])
-    for clip, sound in clips(path, rows):
-        features[rows[clip]] = log_mel(sound)
-    everything = Split(features, np.array([target for _, target in examples], np.int64))
-    tests = len(splits[0]) + len(splits[1])
+def _twelve(names: list[str], features: dict[str, np.ndarray], noises: list[np.ndarray], part: int) -> Examples:
+    """The commands of a split, and its tenths of other words and of silence."""
+    generator = np.random.default_rng([DRAWN_SEED, part])
+    commands = [(features[name], 2 + _word(name)) for name in names if _word(name) < COMMANDS]
+    others = [name for name in names if _word(name) >= COMMANDS]
+    count = -(-len(commands) * SHARE // 100)
+    chosen = np.sort(generator.permutation(len(others))[:count])
+    silences = [(log_mel(piece(noises, generator)), SILENCE) for _ in range(count)]
+    return [*commands, *((features[others[place]], UNKNOWN) for place in chosen), *silences]
+
+
+def piece(noises: list[np.ndarray], generator: np.random.Generator) -> np.ndarray:
+    """A random second of a random recording of noise, at a random volume up to 1."""
+    noise = noises[generator.integers(len(noises))]
+    start = generator.integers(len(noise) - RATE)
+    return generator.uniform() * noise[start : start + RATE]
+
+
+def _make(name: str, splits: list[Examples], origin: str, description: str, settings: dict[str, Any]) -> Task:
+    """The task of the examples for training, validation and test."""
+    examples = [example for part in splits for example in part]
+    features, targets = np.stack([one for one, _ in examples]), np.array([target for _, target in examples], np.int64)
+    everything, tests = Split(features, targets), len(splits[0]) + len(splits[1])
     return recordings.make(
         name,
-        (everything[:tests], everything[tests:], {"origin": path.name, "sha256": digest(features)}),
+        (everything[:tests], everything[tests:], {"origin": origin, "sha256": digest(features)}),
         np.arange(tests) >= len(splits[0]),
-        classes,
+        int(targets.max()) + 1,
         description,
         settings,
     )
 
 
-def catalogue(
+def load(
     data_dir: str | Path | None = None, *, download: bool = True
-) -> tuple[Path, list[list[str]], list[np.ndarray]]:
-    """List the clips in the archive, whose checksum is compared, or in the folder ``speech_commands_v0.01``.
+) -> tuple[dict[str, np.ndarray], list[list[str]], list[np.ndarray], str]:
+    """Read the archive, whose checksum is compared, or the folder ``speech_commands_v0.01``.
 
     Looked for in the folder `data_dir` or DYNLAB_DATA, there in ``speech_commands`` first, in dynlab's cache, and at
     its public home.
 
     Returns
     -------
-    path : Path
-        The archive, or the folder that it unpacks to.
+    features : dict of str to ndarray, shape (step, filter), float32
+        Of each clip of the words by its name, ``word/file.wav``; see `log_mel`.
     splits : list of list of str
-        The clips for training, validation and test by their names, ``word/file.wav``, sorted.
+        The clips for training, validation and test by their names, sorted.
     noises : list of ndarray, shape (time,), int16
         The recordings of noise, in the order of their names.
+    origin : str
+        The name of the archive or the folder.
 
     Raises
     ------
@@ -207,38 +188,23 @@ def catalogue(
     UserError
         If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    names, lists, noises, of = [], {}, {}, official.DATA_SETS["speech_commands"]
-    with official.opened(of, data_dir, download=download) as path:
+    features, lists, noises, of = {}, {}, {}, official.DATA_SETS["speech_commands"]
+    with official.opened(of, data_dir, download=download) as ((path,), files):
         if path.is_file() and of.downloads[path.name][1] != f"sha256:{official.pooch.file_hash(path)}":
             raise ValueError("it does not have its official checksum")
-        for name, opened in official.members(path):
+        for name, file in files:
             folder = name.partition("/")[0]
-            sound = name.endswith(".wav")
-            if sound and folder in WORDS:
-                names.append(name)
-            elif sound and folder == BACKGROUND:
-                noises[name] = samples(opened().read())
-            elif name in LISTS:
-                lists[name] = frozenset(opened().read().decode().split())
-        if len(names) != CLIPS or not noises or len(lists) != len(LISTS):
-            raise ValueError(
-                f"it has {len(names):,} clips of the words, {len(noises)} recordings of noise and {len(lists)} lists, "
-                f"not {CLIPS:,}, some and {len(LISTS)}"
-            )
+            if name in LISTS:
+                lists[name] = frozenset(file.read().decode().split())
+            elif name.endswith(".wav") and folder in WORDS:
+                features[name] = log_mel(samples(file.read()))
+            elif name.endswith(".wav") and folder == BACKGROUND:
+                noises[name] = samples(file.read())
+        if len(features) != CLIPS or not noises:
+            raise ValueError(f"it has {len(features):,} clips of the words and {len(noises)} of noise, not all")
         validation, test = (lists[name] for name in LISTS)
-    splits = [sorted(part) for part in (frozenset(names) - validation - test, validation, test)]
-    return path, splits, [noises[name] for name in sorted(noises)]
-
-
-def clips(path: Path, wanted: Container[str]) -> Iterator[tuple[str, np.ndarray]]:
-    """The names and the samples, int16, of the clips that are `wanted`, in the order in which they lie there."""
-    with official.damage_is_named(official.DATA_SETS["speech_commands"], path):
-        for name, opened in official.members(path):
-            if name in wanted:
-                sound = samples(opened().read())
-                if len(sound) > RATE:
-                    raise ValueError(f"{name} has {len(sound)} samples, more than a second's {RATE}")
-                yield name, sound
+    splits = [sorted(part) for part in (features.keys() - validation - test, validation, test)]
+    return features, splits, [noises[name] for name in sorted(noises)], path.name
 
 
 def samples(content: bytes) -> np.ndarray:

@@ -12,9 +12,7 @@ References
    multiclass hardware-friendly support vector machine", IWAAL 2012. doi:10.24432/C54S4K
 """
 
-import io
 from collections.abc import Iterable
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -29,8 +27,7 @@ from dynlab.tasks.task import Augmentation, Scaling, Split, Task, digest
 
 PREPARED = "uci_har_inertial.npz"
 CHANNELS = tuple(f"{sensor}_{axis}" for sensor in ("body_acc", "body_gyro", "total_acc") for axis in "xyz")
-SPLITS, STEMS = ("train", "test"), ("y", "subject")
-TABLES = {f"{stem}_{split}" for split in SPLITS for stem in (*CHANNELS, *STEMS)}  # a text file each
+SPLITS = ("train", "test")
 ACTIVITIES = ("WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING")
 
 # Of the raw bytes in C order: inputs as float32, labels and subjects as int64, in the official order of rows.
@@ -44,38 +41,16 @@ SHA256 = {
 }
 
 
-AXES = 3
-
-
 def rotation(raw: np.ndarray, strength: float, generator: np.random.Generator) -> np.ndarray:
     """The phone sits otherwise: one rotation for all sensors of a sequence, its vector `strength` · N(0, I) radians."""
-    vectors = strength * generator.standard_normal((len(raw), AXES))
+    vectors = strength * generator.standard_normal((len(raw), 3))
     matrices = Rotation.from_rotvec(vectors).as_matrix().astype(raw.dtype)
-    sensors = raw.reshape(*raw.shape[:2], -1, AXES)
+    sensors = raw.reshape(*raw.shape[:2], -1, 3)
     return np.einsum("nij,ntsj->ntsi", matrices, sensors).reshape(raw.shape)
 
 
-def scale(raw: np.ndarray, strength: float, generator: np.random.Generator) -> np.ndarray:
-    """Livelier or quieter: each sensor's signal times e^(strength · N(0, 1))."""
-    sensors = raw.reshape(*raw.shape[:2], -1, AXES)
-    factors = np.exp(strength * generator.standard_normal((len(raw), 1, sensors.shape[2], 1)))
-    return (sensors * factors.astype(raw.dtype)).reshape(raw.shape)
-
-
-def shift(raw: np.ndarray, strength: float, generator: np.random.Generator) -> np.ndarray:
-    """The window begins earlier or later, by at most `strength` steps; what is not known repeats the edge."""
-    steps = raw.shape[1]
-    offsets = generator.integers(-int(strength), int(strength), len(raw), endpoint=True)
-    times = np.clip(np.arange(steps) + offsets[:, None], 0, steps - 1)
-    return np.take_along_axis(raw, times[:, :, None], axis=1)
-
-
 # Name to function and default strength.
-INERTIAL: dict[str, tuple[Augmentation, float]] = {
-    "rotation": (rotation, 0.15),
-    "scale": (scale, 0.1),
-    "shift": (shift, 16),
-}
+INERTIAL: dict[str, tuple[Augmentation, float]] = {"rotation": (rotation, 0.15)}
 
 
 # The class of each of `ACTIVITIES`, in their order, and what the classes are.
@@ -183,19 +158,11 @@ def sample(name: str, standardise: Standardise = "feature") -> Split:
 
     The licence and the citation lie beside the file, in ``samples/README.md``.
     """
-    raw, constants = embedded()
-    scaling = entry(constants, standardise, "way to standardise")
-    return Split(scaling.apply(raw.inputs), classes(name, raw.targets), raw.subjects)
-
-
-@cache
-def embedded() -> tuple[Split, dict[str, Scaling]]:
-    """The sample with its activities 1 to 6 as targets, and the constants of each way to standardise."""
+    entry(recordings.STANDARDISE, standardise, "way to standardise")
     file = resources.files("dynlab.tasks") / "samples" / "har2_test_sample.npz"
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-        split = Split(arrays["inputs"], arrays["activities"], arrays["subjects"])
-        moments = {way: (arrays[f"{way}_mean"], arrays[f"{way}_deviation"]) for way in recordings.STANDARDISE}
-    return split, {way: Scaling(*each) for way, each in moments.items()}
+        scaling = Scaling(arrays[f"{standardise}_mean"], arrays[f"{standardise}_deviation"])
+        return Split(scaling.apply(arrays["inputs"]), classes(name, arrays["activities"]), arrays["subjects"])
 
 
 def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[dict[str, np.ndarray], str]:
@@ -214,13 +181,8 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
     UserError
         If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    with official.opened(official.DATA_SETS["har"], data_dir, download=download) as path:
-        if path.name == PREPARED:
-            # numpy leaves a file open that it cannot read, so it is given an open one
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                signals = {name: arrays[name] for name in SHA256}
-        else:
-            signals = parse(official.members(path))
+    with official.opened(official.DATA_SETS["har"], data_dir, download=download) as ((path,), files):
+        signals = dict(np.load(next(files)[1], allow_pickle=False)) if path.name == PREPARED else parse(files)
         for name, expected in SHA256.items():
             if digest(signals[name]) != expected:
                 raise ValueError(f"{name} does not have the data set's checksum")
@@ -240,14 +202,13 @@ def parse(files: Iterable[official.Member]) -> dict[str, np.ndarray]:
     ValueError, LookupError
         If a file is no table of numbers, or is missing.
     """
-    tables: dict[str, np.ndarray] = {}
-    for full, opened in files:
-        name = full.rpartition("/")[2].removesuffix(".txt")
-        if name in TABLES:
-            tables[name] = np.loadtxt(io.BytesIO(opened().read()), dtype=np.float64, ndmin=2)
+    names = {f"{stem}_{split}.txt" for split in SPLITS for stem in (*CHANNELS, "y", "subject")}
+    paths = ((full.rpartition("/")[2], file) for full, file in files)
+    tables = {name: np.loadtxt(file, ndmin=2) for name, file in paths if name in names}
     found = {}
     for split in SPLITS:
-        channels = [tables[f"{name}_{split}"].astype(np.float32) for name in CHANNELS]
+        channels = [tables[f"{name}_{split}.txt"].astype(np.float32) for name in CHANNELS]
         found[f"x_{split}"] = np.stack(channels, axis=-1)
-        found |= {f"{stem}_{split}": tables[f"{stem}_{split}"][:, 0].astype(np.int64) for stem in STEMS}
+        for stem in ("y", "subject"):
+            found[f"{stem}_{split}"] = tables[f"{stem}_{split}.txt"][:, 0].astype(np.int64)
     return found

@@ -248,19 +248,14 @@ def _make(
 ) -> Task:
     """A classification of images: with a ``length`` a row a step and then noise, else a pixel a step in some order."""
     *splits, source = images
-    arrange = by_rows if "length" in settings else by_pixels
-    train, test = (Split(arrange(part.inputs)[:, order], part.targets) for part in splits)
+    train, test = (Split(in_steps(part.inputs, "length" in settings)[:, order], part.targets) for part in splits)
     return recordings.make(name, (train, test, source), held_out_share, CLASSES, description, settings, levels=LEVELS)
 
 
-def by_pixels(images: np.ndarray) -> np.ndarray:
-    """A pixel a step, row by row: (image, channel, row, column) to (image, row · column, channel, 1)."""
-    return images.reshape(*images.shape[:2], -1, 1).swapaxes(1, 2)
-
-
-def by_rows(images: np.ndarray) -> np.ndarray:
-    """A row a step: (image, channel, row, column) to (image, row, channel, column)."""
-    return images.swapaxes(1, 2)
+def in_steps(images: np.ndarray, by_rows: bool) -> np.ndarray:
+    """A row or a pixel a step: (image, channel, row, column) to (image, step, channel, column)."""
+    columns = images.shape[3] if by_rows else 1
+    return images.reshape(*images.shape[:2], -1, columns).swapaxes(1, 2)
 
 
 def mnist(data_dir: str | Path | None = None, *, download: bool = True) -> Images:
@@ -280,12 +275,11 @@ def idx(content: bytes) -> np.ndarray:
 def cifar(data_dir: str | Path | None = None, *, download: bool = True) -> Images:
     """Colour images of things; see `official.read`."""
     files, source = official.read(official.DATA_SETS["cifar"], data_dir, download=download)
-    *train, test = map(batch, files)
-    joined = [np.concatenate(parts) for parts in zip(*((part.inputs, part.targets) for part in train), strict=True)]
-    return Split(*joined), test, source
+    *train, test = files
+    return records(b"".join(train)), records(test), source
 
 
-def batch(content: bytes) -> Split:
+def records(content: bytes) -> Split:
     """Return the images of a file of records, each a byte of label and the three planes."""
-    records = np.frombuffer(content, np.uint8).reshape(-1, 1 + int(np.prod(PLANES)))
-    return Split(records[:, 1:].reshape(-1, *PLANES), records[:, 0].astype(np.int64))
+    found = np.frombuffer(content, np.uint8).reshape(-1, 1 + int(np.prod(PLANES)))
+    return Split(found[:, 1:].reshape(-1, *PLANES), found[:, 0].astype(np.int64))

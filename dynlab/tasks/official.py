@@ -15,13 +15,12 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
 
-from dynlab.errors import UserError
+from dynlab.errors import UserError, damage
 from dynlab.tasks.task import NotAtHand
 
 with warnings.catch_warnings():
@@ -29,9 +28,8 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="IProgress not found")
     import pooch
 
-Member = tuple[str, Callable[[], Any]]  # a file's name, and what opens it until the next one is asked for
+Member = tuple[str, IO[bytes]]  # a file's name, and the file until the next one is asked for
 PACKINGS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
-TARS, ZIP = (".tar", ".tgz", ".tar.gz"), ".zip"
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class DataSet:
     marker : str
         A name in that folder, by which it is known where `files` is empty.
     forms : sequence of str
-        Files beside the archive that is published that hold the whole set, the quickest to read first.
+        Files that hold the whole set, the quickest to read first.
     terms : str
         The condition of its home for giving the files, as a clause: then they cannot be downloaded from here.
     """
@@ -73,14 +71,35 @@ class DataSet:
         there = [path for each in places for path in [path for path in each if path.is_file()][:1]]
         if there and len(there) == len(self.files):
             return there
-        archives = [name for name in self.downloads if name.endswith((ZIP, *TARS))]
-        whole = [folder / form for form in (*self.forms, *archives) if (folder / form).is_file()]
+        whole = [folder / form for form in self.forms if (folder / form).is_file()]
         known = self.marker and (folder / self.unpacked / self.marker).exists()
         return (whole + [folder / self.unpacked] * bool(known))[:1]
 
 
 with (resources.files("dynlab.tasks") / "data_sets.toml").open("rb") as table:
     DATA_SETS = {name: DataSet(**each) for name, each in tomllib.load(table).items()}
+
+
+@contextmanager
+def opened(
+    dataset: DataSet, data_dir: str | Path | None = None, *, download: bool = True
+) -> Iterator[tuple[list[Path], Iterator[Member]]]:
+    """Find a data set and go through its files; an error while they are read names them and says where to get it anew.
+
+    Raises
+    ------
+    UserError
+        As `find`, and where a copy is damaged.
+    """
+    paths = find(dataset, data_dir, download=download)
+    try:
+        yield paths, chain.from_iterable(map(members, paths))
+    # a damaged file drives its readers into any error
+    except Exception as error:
+        named = ", ".join(map(str, paths))
+        raise UserError(
+            f"{named} cannot be read as {dataset.title}: {damage(error)}, or {by_hand(dataset)}."
+        ) from error
 
 
 def read(
@@ -91,60 +110,47 @@ def read(
     Raises
     ------
     UserError
-        As `find`, and where a copy is damaged.
+        As `opened`.
     """
-    paths = find(dataset, data_dir, download=download)
-    contents: dict[str, bytes] = {}
-    for path in paths:
-        with damage_is_named(dataset, path):
-            for full, opened in members(path):
-                name = full.rpartition("/")[2]
-                if name in dataset.files:
-                    contents[name] = opened().read()
-                    if hashlib.sha256(contents[name]).hexdigest() != dataset.files[name]:
-                        raise ValueError(f"{name} does not have its official checksum")
-    with damage_is_named(dataset, paths[0]):
-        if lacking := [name for name in dataset.files if name not in contents]:
-            raise ValueError(f"it lacks {', '.join(lacking)}")
+    contents = dict.fromkeys(dataset.files, b"")
+    with opened(dataset, data_dir, download=download) as (paths, found):
+        for full, file in found:
+            name = full.rpartition("/")[2]
+            if name in contents:
+                contents[name] = file.read()
+        for name, checksum in dataset.files.items():
+            if hashlib.sha256(contents[name]).hexdigest() != checksum:
+                raise ValueError(f"{name} does not have its official checksum")
     sums = hashlib.sha256("".join(dataset.files.values()).encode())
     source = {"origin": ", ".join(path.name for path in paths), "sha256": sums.hexdigest()}
-    return [contents[name] for name in dataset.files], source
+    return list(contents.values()), source
 
 
 def members(path: Path) -> Iterator[Member]:
     """Go through the files in a folder or an archive, and in the archives in it; or the file itself, unpacked."""
-    if path.is_dir():
-        for place in sorted(path.rglob("*.*")):
-            yield place.relative_to(path).as_posix(), partial(_opened, place)
-    else:
-        with path.open("rb") as file:
-            yield from _within(path.name, file)
+    folder = path if path.is_dir() else path.parent
+    for place in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if place.is_file():
+            with place.open("rb") as file:
+                yield from _unpacked(place.relative_to(folder).as_posix(), file)
 
 
-def _opened(place: Path) -> IO[bytes]:
-    return io.BytesIO(place.read_bytes())
-
-
-def _within(name: str, file: IO[bytes]) -> Iterator[Member]:
-    if name.endswith(ZIP):
-        with zipfile.ZipFile(file) as archive:
+def _unpacked(name: str, file: Any) -> Iterator[Member]:
+    if name.endswith(".zip"):
+        # a zip is read from its end, which a packed stream does not reach at once
+        whole = io.BytesIO(file.read()) if isinstance(file, zipfile.ZipExtFile) else file
+        with zipfile.ZipFile(whole) as archive:
             for inner in archive.namelist():
-                if inner.endswith((ZIP, *TARS)):
-                    # a zip is read from its end, which a packed stream does not reach at once
-                    whole = io.BytesIO(archive.read(inner)) if inner.endswith(ZIP) else archive.open(inner)
-                    yield from _within(inner, whole)
-                else:
-                    yield inner, partial(archive.open, inner)
-    elif name.endswith(TARS):
+                yield from _unpacked(inner, archive.open(inner))
+    elif name.endswith((".tar", ".tgz", ".tar.gz")):
         with tarfile.open(fileobj=file, mode="r|*") as stream:
             for member in stream:
                 if member.isfile():
-                    yield member.name.removeprefix("./"), partial(stream.extractfile, member)
+                    yield from _unpacked(member.name.removeprefix("./"), stream.extractfile(member))
     else:
         stem, dot, suffix = name.rpartition(".")
         unpack = PACKINGS.get(dot + suffix)
-        opened = (lambda: file) if unpack is None else partial(unpack, file)
-        yield name if unpack is None else stem, opened
+        yield (name, file) if unpack is None else (stem, unpack(file))
 
 
 def find(dataset: DataSet, data_dir: str | Path | None = None, *, download: bool = True) -> list[Path]:
@@ -173,26 +179,10 @@ def find(dataset: DataSet, data_dir: str | Path | None = None, *, download: bool
         try:
             pooch.retrieve(address, known_hash=checksum, fname=name, path=cache() / dataset.folder)
         except (OSError, ValueError) as error:  # requests' own errors are OSErrors; a wrong checksum is a ValueError
-            server = f"{urlsplit(address).hostname} did not give it: {type(error).__name__}"
-            reason = server if isinstance(error, OSError) else str(error)
             raise UserError(
-                f"{dataset.title} could not be downloaded ({reason}): start again, or {by_hand(dataset)}."
+                f"{dataset.title} could not be downloaded ({error}): start again, or {by_hand(dataset)}."
             ) from error
     return dataset.held(cache() / dataset.folder)
-
-
-@contextmanager
-def opened(dataset: DataSet, data_dir: str | Path | None, *, download: bool = True) -> Iterator[Path]:
-    """Find the one file or folder that holds a data set, and name it where reading it goes wrong.
-
-    Raises
-    ------
-    UserError
-        As `find`, and where a copy is damaged.
-    """
-    (path,) = find(dataset, data_dir, download=download)
-    with damage_is_named(dataset, path):
-        yield path
 
 
 def cache() -> Path:
@@ -207,17 +197,3 @@ def by_hand(dataset: DataSet) -> str:
         f"put {', '.join(dataset.downloads)}, from {homes}{dataset.terms and f' {dataset.terms}'}, in a folder that "
         f"--data-dir or DYNLAB_DATA names, or in {cache() / dataset.folder}"
     )
-
-
-@contextmanager
-def damage_is_named(dataset: DataSet, path: Path) -> Iterator[None]:
-    """Make what goes wrong while `path` is read the error that names it, and says where to get it anew."""
-    try:
-        yield
-    except UserError:
-        raise
-    # a damaged file drives its readers into any error
-    except Exception as error:
-        raise UserError(
-            f"{path} cannot be read as {dataset.title} ({error}); remove it, and {by_hand(dataset)}."
-        ) from error

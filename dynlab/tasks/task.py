@@ -199,21 +199,14 @@ class Task:
             For a name that the task does not have, or a strength that is no number.
         """
         chosen = []
-        for text in map(str, names):
-            name, _, strength = text.partition(":")
-            if not self.augmentations:
-                raise UserError(f"Task {self.name!r} has no augmentation, got {text!r}; leave it out.")
-            function, default = entry(self.augmentations, name, "augmentation")
+        for name, _, strength in (str(text).partition(":") for text in names):
+            function, default = entry(self.augmentations, name, f"augmentation of {self.name}")
             try:
-                value = float(strength or default)
-            except ValueError:
-                value = np.nan
-            if not 0 <= value < np.inf:
+                chosen.append((function, float(strength or default)))
+            except ValueError as error:
                 raise UserError(
-                    f"The strength of {name!r} must be a number such as {name}:{default}, finite and not negative, "
-                    f"got {strength}."
-                )
-            chosen.append((function, value))
+                    f"The strength of {name!r} must be a number such as {name}:{default}, got {strength}."
+                ) from error
         return chosen
 
     def augmented(

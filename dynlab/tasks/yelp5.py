@@ -13,9 +13,8 @@ import hashlib
 import itertools
 import json
 import re
-from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -43,37 +42,11 @@ DESCRIPTION = (
 )
 
 
-@dataclass(frozen=True)
-class Reviews:
-    """Reviews, one after the other.
-
-    Attributes
-    ----------
-    tokens : ndarray, shape (time,), int16
-        The words of all reviews, by their places in the vocabulary.
-    ends : ndarray, shape (sample,), int64
-        The place in `tokens` at which each review ends.
-    stars : ndarray, shape (sample,), int64
-        1 to 5.
-    vocabulary : tuple of str
-        Padding, unknown words, and then words by how often they come.
-    source : dict
-        ``origin`` and ``sha256``, of the lines that were read.
-    """
-
-    tokens: np.ndarray
-    ends: np.ndarray
-    stars: np.ndarray
-    vocabulary: tuple[str, ...]
-    source: dict[str, str]
-
-
-def padded(reviews: Reviews, length: int, numbers: np.ndarray) -> np.ndarray:
+def padded(reviews: Sequence[np.ndarray], length: int, numbers: np.ndarray) -> np.ndarray:
     """The reviews of these numbers by the numbers of their words, all of one length, (sample, time, 1)."""
     made = np.full((len(numbers), length, 1), PADDING, np.float32)
     for row, number in zip(made, numbers, strict=True):
-        words = reviews.tokens[reviews.ends[number - 1] if number else 0 : reviews.ends[number]]
-        row[length - len(words) :, 0] = words
+        row[length - len(reviews[number]) :, 0] = reviews[number]
     return made
 
 
@@ -101,8 +74,8 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
         If the data set is not to be had, and for a length that is not positive.
     """
     check_at_least(1, length=length)
-    reviews = load(data_dir, count=TRAIN + TEST, train=TRAIN, words=length, vocabulary=VOCABULARY)
-    everything = Split(np.arange(len(reviews.stars)), reviews.stars - 1)
+    reviews, stars, vocabulary, source = load(data_dir, length)
+    everything = Split(np.arange(len(stars)), stars - 1)
     train, validation = hold_out(everything[:TRAIN], HELD_OUT_SHARE, seed, retrain)
     shown, sizes = partial(padded, reviews, length), (length, 1)
     return Task(
@@ -114,27 +87,32 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
         output_size=STARS,
         loss="cross-entropy",
         every_step=False,
-        tokens=len(reviews.vocabulary),
-        description=DESCRIPTION.format(tokens=len(reviews.vocabulary), length=length),
-        source=reviews.source,
+        tokens=len(vocabulary),
+        description=DESCRIPTION.format(tokens=len(vocabulary), length=length),
+        source=source,
     )
 
 
-def load(data_dir: str | Path | None, *, count: int, train: int, words: int, vocabulary: int) -> Reviews:
-    """The first reviews.
+def load(data_dir: str | Path | None, length: int) -> tuple[list[np.ndarray], np.ndarray, list[str], dict[str, str]]:
+    """The first reviews, for training and then for the test.
 
     Parameters
     ----------
     data_dir : str or Path, optional
         A folder with ``yelp_dataset.tar`` or what is in it, besides DYNLAB_DATA and dynlab's cache.
-    count : int
-        The number of reviews.
-    train : int
-        The number of reviews whose words are counted for the vocabulary.
-    words : int
+    length : int
         The number of words of each review that are kept, the first ones.
-    vocabulary : int
-        Its size.
+
+    Returns
+    -------
+    reviews : list of ndarray, shape (time,), int16
+        The words of each by their places in the vocabulary.
+    stars : ndarray, shape (sample,), int64
+        1 to 5.
+    vocabulary : list of str
+        Padding, unknown words, and then those of the training reviews by how often they come.
+    source : dict
+        ``origin`` and ``sha256``, of the lines that were read.
 
     Raises
     ------
@@ -143,36 +121,23 @@ def load(data_dir: str | Path | None, *, count: int, train: int, words: int, voc
     UserError
         If `data_dir` is no folder, and where a copy is damaged or has fewer reviews.
     """
-    numbers: dict[str, int] = {}
-    read, lengths, stars = array("i"), array("q"), array("b")
-    checksum = hashlib.sha256()
-    with official.opened(official.DATA_SETS["yelp"], data_dir) as path:
-        for line in itertools.islice(_lines(path), count):
+    numbers: dict[str, int] = {}  # of the words, as they come
+    texts, stars, counts, checksum = [], [], Counter[int](), hashlib.sha256()
+    with official.opened(official.DATA_SETS["yelp"], data_dir) as ((path,), files):
+        reviews = next(file for name, file in files if name.rpartition("/")[2] in REVIEWS)
+        for line in itertools.islice(reviews, TRAIN + TEST):
             checksum.update(line)
             review = json.loads(line)
-            if review["stars"] not in range(1, STARS + 1):
-                raise ValueError(f"the review of line {len(stars) + 1:,} has {review['stars']} stars")
-            kept = WORD.findall(review["text"].lower())[:words]
-            read.extend(numbers.setdefault(word, len(numbers)) for word in kept)
-            lengths.append(len(kept))
+            words = WORD.findall(review["text"].lower())[:length]
+            texts.append(np.array([numbers.setdefault(word, len(numbers)) for word in words], np.int32))
             stars.append(int(review["stars"]))
-        if len(stars) < count:
-            raise ValueError(f"it has {len(stars):,} reviews, not {count:,}")
-    tokens, ends = np.frombuffer(read, np.int32), np.cumsum(lengths, dtype=np.int64)
-    counts = np.bincount(tokens[: ends[train - 1]], minlength=len(numbers))
-    # by how often they come; of the same number the first to come first
-    frequent = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)][: vocabulary - 2]
+            if len(texts) <= TRAIN:
+                counts.update(texts[-1].tolist())
+        if len(texts) < TRAIN + TEST:
+            raise ValueError(f"it has {len(texts):,} reviews, not {TRAIN + TEST:,}")
+    frequent = [number for number, _ in counts.most_common(VOCABULARY - 2)]  # of a tie the first to come
     places = np.full(len(numbers), UNKNOWN, np.int16)
     places[frequent] = np.arange(2, 2 + len(frequent))
     names = np.array(list(numbers), dtype=object)[frequent]
     source = {"origin": path.name, "sha256": checksum.hexdigest()}
-    return Reviews(places[tokens], ends, np.array(stars, np.int64), ("<padding>", "<unknown>", *names), source)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of the reviews, out of whatever they are packed in, which is gone through only until there."""
-    for name, opened in official.members(path):
-        if name.rpartition("/")[2] in REVIEWS:
-            yield from opened()
-            return
-    raise ValueError(f"it lacks {REVIEWS[0]}")
+    return [places[text] for text in texts], np.array(stars), ["<padding>", "<unknown>", *names], source

@@ -70,7 +70,7 @@ CHANGES = {
     "a newer version": ({"version": 2}, "has not version 1 .* install a newer"),
     "an unknown system": ({"system": "grru"}, "did you mean 'gru'"),
     "no config": ({"config": None}, "no whole checkpoint"),
-    "a wrong config": ({"config": GRU.config | {"width": 3}}, "takes no setting 'width'"),
+    "a wrong config": ({"config": GRU.config | {"width": 3}}, "unexpected keyword argument 'width'"),
     "another size": ({"config": {"input_size": 3, "hidden_size": 5}}, "do not fit the system 'gru'.*size mismatch"),
     "no weights": ({"state_dict": {}}, "do not fit the system 'gru'.*Missing key"),
     "a read-out that is none": ({"readout": {"weight": torch.zeros(3)}}, "read-out needs a weight"),

@@ -176,7 +176,7 @@ def test_the_seed_decides_on_new_sequences_and_never_what_is_tested_on(name):
         ("flipflop", {"pulse_probability": 0}, "must be above 0 and at most 1, got 0"),
         ("walk", {"variance": 0}, "variance must be a positive number, got 0"),
         ("walk", {"length": 5, "delay": 5}, "below the length, 5; got 5"),
-        ("adding", {"lenght": 9}, "takes no setting 'lenght'; it takes length"),
+        ("adding", {"lenght": 9}, "unexpected keyword argument 'lenght'; it takes length"),
         ("adin", {}, "Unknown task 'adin': .*did you mean 'adding'"),
     ],
 )

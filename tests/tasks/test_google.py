@@ -91,20 +91,30 @@ def test_thirty_words_have_the_official_splits_and_features(folder, clips):
 def test_the_real_count_is_the_sources():
     """Of the 2,567 test clips of the ten commands FastGRNN and ERNN report 3,081 examples."""
     names = [*(f"yes/{n}.wav" for n in range(2567)), *(f"bed/{n}.wav" for n in range(2000))]
-    assert len(google._twelve(names, [np.zeros(20_000)], 0)) == 3081
+    assert len(google._twelve(names, dict.fromkeys(names), [np.ones(20_000)], 0)) == 3081
 
 
-def test_other_words_are_clips_of_their_split_and_silence_is_a_piece_of_the_noise(folder, clips, files):
+def test_other_words_are_clips_of_their_split_and_silence_is_a_piece_of_the_noise(folder, clips):
     task = create("google12", data_dir=folder)
     raw = task.scaling.undo(task.test.inputs[:])
     others = [log_mel(clips[name]) for name in clips if split_of(name) == "testing" and name[:2] != "go"]
     for features in raw[task.test.targets == google.UNKNOWN]:
         assert min(np.abs(features - one).max() for one in others) < 1e-3
-    _, (*_, names), noises = google.catalogue(folder)
-    pieces = [what for what, target in google._twelve(names, noises, 2) if target == google.SILENCE]
-    expected = [log_mel(volume * noises[noise][start:][:16_000]) for noise, start, volume in pieces]
-    assert np.allclose(raw[task.test.targets == google.SILENCE], expected, atol=1e-3)
-    assert all(0 <= volume <= 1 for *_, volume in pieces)
+    *_, (*_, names), noises, _ = google.load(folder)
+    generator = np.random.default_rng([google.DRAWN_SEED, 2])
+    generator.permutation(sum(WORDS.index(name.partition("/")[0]) >= 10 for name in names))
+    silences = raw[task.test.targets == google.SILENCE]
+    assert np.allclose(silences, [log_mel(google.piece(noises, generator)) for _ in silences], atol=1e-3)
+
+
+def test_a_piece_is_a_second_of_noise_at_a_volume_up_to_1():
+    ramp = np.arange(20_000.0)
+    pieces = [google.piece([ramp], np.random.default_rng(seed)) for seed in range(20)]
+    volumes = np.array([np.diff(piece) for piece in pieces])
+    assert np.ptp(volumes, axis=1).max() < 1e-9
+    assert (volumes >= 0).all()
+    assert (volumes <= 1).all()
+    assert {len(piece) for piece in pieces} == {16_000}
 
 
 def test_the_unpacked_folder_is_read_alike(folder, files, tmp_path):
@@ -117,7 +127,7 @@ def test_the_unpacked_folder_is_read_alike(folder, files, tmp_path):
 
 def test_another_archive_is_refused(archive, tmp_path):
     put(tmp_path, {ARCHIVE: archive})
-    with pytest.raises(UserError, match=r"tar.gz cannot be read as Speech Commands \(it does not have its official"):
+    with pytest.raises(UserError, match=r"tar.gz cannot be read as Speech Commands: it does not have its official"):
         create("google30", data_dir=tmp_path)
 
 

@@ -66,7 +66,7 @@ def test_a_choice_is_a_draw_or_a_block():
 def test_which_variable_holds_the_inputs_must_be_clear(made, count, tmp_path):
     ds = xr.Dataset(dict.fromkeys(made, (DIMS, VALUES)) | {"other": ("sample", np.arange(11))})
     dl.save(ds, tmp_path / "u.nc")
-    with pytest.raises(UserError, match=f"must hold one variable with the dimensions .* got {count}"):
+    with pytest.raises(UserError, match=f"must hold one variable of real numbers with the dimensions .* got {count}"):
         read_sequences(tmp_path / "u.nc", Choice(1))
 
 

@@ -48,14 +48,8 @@ FORMS = {
 }
 
 
-def read(folder, **settings):
-    given = {"count": 5, "train": 3, "words": 300, "vocabulary": 20_000} | settings
-    return yelp5.load(folder, **given)
-
-
-def words(reviews):
-    parts = np.split(reviews.tokens, reviews.ends[:-1])
-    return [" ".join(reviews.vocabulary[token] for token in part) for part in parts]
+def words(reviews, vocabulary):
+    return [" ".join(vocabulary[token] for token in review) for review in reviews]
 
 
 WORDS = ["good food good people", "don't go the food is cold", "good very good café nº 1", "people don't <unknown>", ""]
@@ -65,33 +59,36 @@ VOCABULARY = ("good", "food", "people", "don't", "go", "the", "is", "cold", "ver
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_read_alike(form, tmp_path):
-    found = read(put(tmp_path, {f"yelp/{form}": FORMS[form](LINES)}))
-    assert found.vocabulary == ("<padding>", "<unknown>", *VOCABULARY)
-    assert words(found) == WORDS
-    assert found.stars.tolist() == [5, 1, 4, 2, 3]
-    assert found.source["origin"] == form
+    reviews, stars, vocabulary, source = yelp5.load(put(tmp_path, {f"yelp/{form}": FORMS[form](LINES)}), 300)
+    assert vocabulary == ["<padding>", "<unknown>", *VOCABULARY]
+    assert words(reviews, vocabulary) == WORDS
+    assert stars.tolist() == [5, 1, 4, 2, 3]
+    assert source["origin"] == form
 
 
-def test_only_the_reviews_that_are_asked_for_are_read_and_the_checksum_is_theirs(tmp_path):
-    one = read(put(tmp_path / "one", {NAME: LINES}))
-    other = read(put(tmp_path / "other", {NAME: LINES[: -len(line(*TEXTS[-1]))] + b"no review\n"}))
-    assert one.source["sha256"] == other.source["sha256"]
-    assert read(tmp_path / "one", count=4).source["sha256"] != one.source["sha256"]
-    for folder, sentence in (("one", "line 6 has 9.0 stars"), ("other", "review.json cannot be read as Yelp")):
+def test_only_the_reviews_that_are_asked_for_are_read_and_the_checksum_is_theirs(monkeypatch, tmp_path):
+    put(tmp_path / "one", {NAME: LINES})
+    put(tmp_path / "other", {NAME: LINES[: -len(line(*TEXTS[-1]))] + b"no review\n"})
+    one, other = (yelp5.load(tmp_path / name, 300)[-1]["sha256"] for name in ("one", "other"))
+    monkeypatch.setattr(yelp5, "TEST", 1)
+    assert one == other != yelp5.load(tmp_path / "one", 300)[-1]["sha256"]
+    for count, folder, sentence in ((4, "one", "it has 6 reviews, not 7"), (3, "other", "cannot be read as Yelp")):
+        monkeypatch.setattr(yelp5, "TEST", count)
         with pytest.raises(UserError, match=sentence):
-            read(tmp_path / folder, count=6)
+            yelp5.load(tmp_path / folder, 300)
 
 
-def test_the_vocabulary_has_the_most_frequent_words_and_two_tokens_more(tmp_path):
-    found = read(put(tmp_path, {NAME: LINES}), vocabulary=5)
-    assert found.vocabulary == ("<padding>", "<unknown>", "good", "food", "people")
-    assert words(found)[1] == "<unknown> <unknown> <unknown> food <unknown> <unknown>"
+def test_the_vocabulary_has_the_most_frequent_words_and_two_tokens_more(monkeypatch, tmp_path):
+    monkeypatch.setattr(yelp5, "VOCABULARY", 5)
+    reviews, _, vocabulary, _ = yelp5.load(put(tmp_path, {NAME: LINES}), 300)
+    assert vocabulary == ["<padding>", "<unknown>", "good", "food", "people"]
+    assert words(reviews, vocabulary)[1] == "<unknown> <unknown> <unknown> food <unknown> <unknown>"
 
 
 @pytest.mark.parametrize("length", [3, 300])
 def test_reviews_have_their_first_words_after_padding(length, tmp_path):
     task = create("yelp5", data_dir=put(tmp_path, {NAME: LINES}), length=length, retrain=True)
-    vocabulary = read(tmp_path, words=length).vocabulary
+    _, _, vocabulary, _ = yelp5.load(tmp_path, length)
     assert (len(task.train), len(task.test), task.input_size, task.output_size) == (3, 2, 1, 5)
     shown = [" ".join(vocabulary[int(token)] for token in row[:, 0]) for row in task.train.inputs[:]]
     for text, sentence in zip(shown, WORDS[:3], strict=True):

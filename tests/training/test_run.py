@@ -67,7 +67,7 @@ def test_the_checkpoint_holds_what_was_measured(whole):
         (Run("lstm", "digit"), "Unknown task 'digit'"),
         (Run("lstm", "digits", config={"hidden_size": 3, "input_size": 2}), "width 2, task 'digits' gives 1"),
         (Run("henon", "digits"), "nothing to train"),
-        (Run("lstm", "digits", Settings(augment=("scale",)), {"hidden_size": 3}), "has no augmentation"),
+        (Run("lstm", "digits", Settings(augment=("scale",)), {"hidden_size": 3}), "Unknown augmentation of digits"),
     ],
 )
 def test_what_cannot_be_trained_is_said_and_nothing_is_written(run, message, tmp_path):

@@ -231,7 +231,7 @@ def _of_plane(
         "eigenvalue": (mode, spectrum.values, "eigenvalue", rate),
         "eigenvalue_error": (mode, spectrum.errors, "bound on the error of the eigenvalue", rate),
         "condition": (mode, spectrum.conditions, "condition of the eigenvalue"),
-        "numerical_range": ((schema.ANGLE,), shape.border, "border of the numerical range", rate),
+        "numerical_range": (("angle",), shape.border, "border of the numerical range", rate),
         "numerical_abscissa": ((), shape.abscissa, "numerical abscissa ω(A)", rate),
         "numerical_radius": ((), shape.radius, "numerical radius", rate),
         "numerical_radius_error": ((), shape.radius_error, "by how much it is short at most", rate),
