@@ -89,7 +89,7 @@ def _set_scale(ax: Axes, low: Numbers, high: Numbers) -> None:
     for count in range(1, len(low)):
         top, bottom = high[:count].max(initial=0.0), low[:count].min(initial=0.0)
         if top - bottom < SQUEEZED * whole and bottom - high[count:].max() > GAP * whole:
-            ax.set_yscale("symlog", linthresh=1.2 * max(top, -bottom))
+            ax.set_yscale("symlog", linthresh=max(1.2 * max(top, -bottom), SQUEEZED * whole / 10))
             ax.set_ylim(bottom=1.5 * low.min())
             return
 

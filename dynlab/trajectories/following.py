@@ -48,10 +48,25 @@ def scalar_code(held: Held) -> Compiled | None:
 
 
 def time_step(held: Held, states: Tensor) -> float:
-    """Return the step at which a flow's orbits are followed from states (k, n), in seconds."""
-    some = states[torch.linspace(0, len(states) - 1, min(len(states), FASTEST_OF)).long()]
-    rates = torch.linalg.eigvals(finite_or_zero(held_matrices(held, some))).abs()
-    return PER_RATE / (float(rates.max()) or 1.0)
+    """Return the step at which a flow's orbits are followed from states (k, n), in seconds.
+
+    Its rates are those at the states and on the way from some of them, in steps that move none by more than its size:
+    a pendulum's linearisation has no rate at ±π/2.
+    """
+    here = _fastest(held, _some(states, FASTEST_OF))
+    some = _some(states, FASTEST_OF // LOOK)
+    size, speed = float(some.abs().max()) or 1.0, float(held.moved(some).abs().nan_to_num(0.0, 0.0, 0.0).max())
+    ahead = iterates(step_of(held, PER_RATE / (max(here, speed / size) or 1.0)), some, LOOK)
+    return PER_RATE / (max(here, _fastest(held, torch.cat(ahead))) or 1.0)
+
+
+def _some(states: Tensor, most: int) -> Tensor:
+    return states[torch.linspace(0, len(states) - 1, min(len(states), most)).long()]
+
+
+def _fastest(held: Held, states: Tensor) -> float:
+    """Return the largest modulus of the eigenvalues of ∂f/∂h at states (k, n)."""
+    return float(torch.linalg.eigvals(finite_or_zero(held_matrices(held, states))).abs().max())
 
 
 def step_of(held: Held, dt: float) -> Step:
