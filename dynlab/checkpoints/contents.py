@@ -27,6 +27,7 @@ DATA_PARALLEL, COMPILED = "module.", "_orig_mod."
 DEEPEST_FACT = 6
 MOST_FACTS, LONGEST_FACT, LARGEST_NUMBER = 10_000, 10_000, 1e300
 LONGEST_NAME, MOST_TENSORS = 500, 100_000  # letters of a tensor's; what lies deeper in a file is left out
+LARGEST_SHARED, MOST_SHARED = 2**28, 4  # bytes of tensors that share their numbers, or times those that are there
 LARGEST_UNPACKED = 2**31  # bytes of all arrays in a .npz, which may be packed
 # Of a safetensors file, by that format's own limit; a text's first eight bytes make a larger number.
 LONGEST_HEADER = 100_000_000
@@ -128,6 +129,9 @@ def _of_torch(tree: Any) -> Contents:
     parts = [_flat(_unwrapped(tree)), _flat(tree)]  # the weights may be in a part of another name, or nowhere
     recurrent = [part for part in parts if any("weight_hh" in name for name in part[0])]
     tensors, modules = next(iter(recurrent), parts[0])
+    storages = {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes() for value in tensors.values()}
+    if sum(value.nbytes for value in tensors.values()) > max(LARGEST_SHARED, MOST_SHARED * sum(storages.values())):
+        raise UserError(f"holds the same numbers under many names, as {LARGEST_SHARED:,} bytes and more; {REMEDY}")
     return Contents(kind, tensors, None, facts, modules)
 
 

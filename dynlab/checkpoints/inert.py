@@ -2,7 +2,7 @@
 
 `torch.load` with ``weights_only=True`` refuses an ordinary Lightning checkpoint with one `Path` among its
 hyper-parameters. Here tensors are made by functions of this file, and every other name that a pickle wants imported is
-a class of that name that keeps its arguments and state and does nothing.
+an object that keeps what it is called with and the state that it is given, and does nothing.
 """
 
 import _compat_pickle
@@ -51,34 +51,32 @@ class Entries(dict[Any, Any]):
 
 
 class Foreign(Entries):
-    """Stands for an object of a class that is not imported: what the pickle says of it, and no behaviour.
+    """Stands for a name that is not imported, and for what a call of it returns: what the pickle says, no behaviour.
 
     Its entries are the keys that are set on it and the items that are appended to it.
 
     Attributes
     ----------
+    called : str
+        The full name of the class or function.
     arguments : tuple
+        Of the call; of the name itself that name.
     state : object
         Set on the object by the pickle, None if it sets nothing.
     """
 
-    arguments: tuple[Any, ...] = ()
     state: Any = None
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(self, called: str, arguments: tuple[Any, ...]) -> None:
+        self.called = called
         self.arguments = arguments
 
     def __call__(self, *arguments: Any) -> "Foreign":
-        """Return itself: a pickle may call what a call returned."""
-        return self
+        """Return what stands for the result."""
+        return Foreign(self.called, arguments)
 
     def append(self, value: Any) -> None:
         self[len(self)] = value
-
-    @property
-    def called(self) -> str:
-        """The full name of its class."""
-        return f"{type(self).__module__}.{type(self).__name__}"
 
 
 class Reader(pickle._Unpickler):  # the one in C takes any memory that a file asks for
@@ -105,7 +103,7 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
             raise UserError(f"asks for {module}.{name} and would run code if it were unpickled; {REMEDY}")
         if module in ("torch._utils", "torch._tensor") and name.startswith("_rebuild_"):
             return REBUILT.get(name, _no_ordinary_tensor)
-        return KNOWN.get(f"{module}.{name}") or type(name, (Foreign,), {"__module__": module})
+        return KNOWN.get(f"{module}.{name}") or Foreign(f"{module}.{name}", (f"{module}.{name}",))
 
     def persistent_load(self, told: Any) -> Tensor | None:
         """Return the numbers that a tensor is made of; None where torch has no ordinary ones of that type."""
@@ -124,12 +122,14 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
 
     dispatch[pickle.BUILD[0]] = load_build
     dispatch[pickle.EMPTY_DICT[0]] = load_empty_dictionary
+    # a new object is what a call of its class returns
+    dispatch[pickle.NEWOBJ[0]] = dispatch[pickle.REDUCE[0]]
     # sets are lists, whose items are not hashed
     dispatch[pickle.EMPTY_SET[0]] = dispatch[pickle.EMPTY_LIST[0]]
     dispatch[pickle.ADDITEMS[0]] = dispatch[pickle.APPENDS[0]]
     dispatch[pickle.FROZENSET[0]] = dispatch[pickle.LIST[0]]
-    # dictionaries as no torch.save writes them, and names that the running program has given numbers
-    for code in (pickle.DICT, pickle.EXT1, pickle.EXT2, pickle.EXT4):
+    # what no torch.save writes: other dictionaries and objects, room of any size, names that the program has numbered
+    for code in (pickle.DICT, pickle.NEWOBJ_EX, pickle.BYTEARRAY8, pickle.EXT1, pickle.EXT2, pickle.EXT4):
         del dispatch[code[0]]
 
 
@@ -160,10 +160,8 @@ REBUILT: dict[str, Callable[..., Any]] = {
     "_rebuild_parameter": _parameter,
     "_rebuild_parameter_with_state": _parameter,
 }
-# All else that a pickle may name and get: plain containers and dtypes.
+# All else that a pickle may name and get.
 KNOWN: dict[str, Any] = {
-    "collections.OrderedDict": Entries,
-    "torch.Size": tuple,
     "torch.device": torch.device,
     **{f"torch.{name}": value for name, value in vars(torch).items() if isinstance(value, torch.dtype)},
     **{f"{place}.{name}": dtype for place in ("torch", "torch.storage") for name, dtype in DTYPES.items()},
