@@ -86,7 +86,6 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
         "linear layers": ", ".join(linear),
         "before the network": ", ".join(f"--encoder {name}:tanh (or relu, none)" for name in found["encoders"]),
         "not readable as a torch layer": "; ".join(misfits),
-        f"beside {found['part']}, not read": ", ".join(found["other_parts"] or []),
         "read-out": "{1} to {0}".format(*found["readout"]) if found["readout"] else "",
         "task": _settings(found["task"] or {}),
         "training": _settings(found["training"] or {}),

@@ -1,5 +1,6 @@
 """A trained network read from a file."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +28,8 @@ from dynlab.checkpoints.layers import (
 )
 from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
-from dynlab.errors import UserError, entry, one_line
-from dynlab.systems import Map, System
+from dynlab.errors import UserError, entry, lookup, one_line
+from dynlab.systems import SYSTEMS, Map, System
 from dynlab.systems.embedding import ACTIVATIONS, Encoder
 from dynlab.systems.torch_layers import torch_layer
 from dynlab.words import joined
@@ -128,15 +129,14 @@ def read(
     if nonlinearity not in ("tanh", "relu", None):
         raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
     contents = read_contents(path)
-    linear = linear_layers(contents.tensors)
     read_by: nn.Module | None = None
-    task, behind, is_untold, told = dict[str, Any](), "", False, None
+    task, said, behind, is_untold, told = dict[str, Any](), list[str](), "", False, None
     if system_factory is not None:
-        system, said = from_factory(path, contents, system_factory, layer, batch)
+        system = from_factory(path, contents, system_factory, layer, batch)
     elif contents.document is not None:
         if layer is not None:
             raise UserError(f"{path} holds one system of dynlab's: leave --layer {layer!r} out.")
-        (system, read_by), said = restore(contents.document, str(path)), []
+        system, read_by = restore(contents.document, str(path))
         task = dict(contents.document.get("task") or {})
     else:
         layers = layers_of(path, contents, nonlinearity)
@@ -148,31 +148,31 @@ def read(
         told = nonlinearity_of(contents.modules.get(chosen.prefix))
         is_untold = found.kind == "rnn" and told is None
         said = _assumptions(path, contents, chosen.prefix, found, readout or "")
-    assumed = " ".join(said + _of_units(path.name, nonlinearity, told, is_untold))
+    if is_untold and nonlinearity is None:
+        said.append(
+            f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units "
+            f"give --nonlinearity relu (nonlinearity='relu')."
+        )
+    elif not is_untold and nonlinearity not in (None, told):
+        said.append(f"{path.name} is no plain RNN of unknown units: nonlinearity {nonlinearity} changes nothing.")
     if readout is not None:
-        read_by = entry(linear, readout, "linear layer")
+        read_by = entry(linear_layers(contents.tensors), readout, "linear layer")
     if encoder is not None:
-        system.encode(_encoder(linear, encoder))
+        system.encode(_encoder(linear_layers(contents.tensors), encoder))
     system.source, system.task = source_of(path), task.pop("name", None)
     system.task_settings = {str(key): value for key, value in task.items()}
-    name, kind = readout or "", contents.format
-    return Checkpoint(system, read_by, system.task, contents.facts, layer, kind, system.source, assumed, name, behind)
-
-
-def _of_units(file: str, given: str | None, told: str | None, is_untold: bool) -> list[str]:
-    """Say what is assumed of a plain RNN's units, or that what is given changes nothing."""
-    sentences = (
-        (
-            is_untold and given is None,
-            f"{file} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units give "
-            f"--nonlinearity relu (nonlinearity='relu').",
-        ),
-        (
-            not is_untold and given not in (None, told),
-            f"{file} is no plain RNN of unknown units: nonlinearity {given} changes nothing.",
-        ),
+    return Checkpoint(
+        system=system,
+        readout=read_by,
+        task=system.task,
+        facts=contents.facts,
+        layer=layer,
+        format=contents.format,
+        source=system.source,
+        assumed=" ".join(said),
+        readout_name=readout or "",
+        behind=behind,
     )
-    return [sentence for holds, sentence in sentences if holds]
 
 
 def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
@@ -186,30 +186,22 @@ def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
 
 def _assumptions(path: Path, contents: Contents, prefix: str, found: Layer, readout_name: str) -> list[str]:
     """Sentences on what a file of weights does not tell of a layer, and on what it holds that is not read."""
-    by_names = isinstance(found.part, nn.RNNCellBase | Map) or prefix in contents.modules
+    numbered = not isinstance(found.part, nn.RNNCellBase | Map)  # as only torch names the layers of a stack
+    said = [] if numbered and prefix not in contents.modules else read_as(path, contents, prefix, found)
     starts = [one_line(name) for name in contents.tensors if name.rpartition(".")[2].lower() in STARTS]
+    if starts:
+        said.append(
+            f"{path.name} holds {joined(starts[:NAMES_SHOWN])}, which may be a learned initial state: it is not read, "
+            f"and orbits start at 0. In Python initial_state= sets another."
+        )
     modules = dict.fromkeys(f"{prefix}.{name}".rpartition(".")[0].strip(".") for name in found.beside if "." in name)
     inside = [one_line(name) for name in modules if name != readout_name]
-    parts = joined([one_line(name) for name in (contents.part, *contents.other_parts)])
-    sentences = (
-        (
-            starts,
-            f"{path.name} holds {joined(starts[:NAMES_SHOWN])}, which may be a learned initial state: it is not read, "
-            f"and orbits start at 0. In Python initial_state= sets another.",
-        ),
-        (
-            inside,
+    if inside:
+        said.append(
             f"{path.name} holds {joined(inside[:NAMES_SHOWN])} inside the module of its {found.kind.upper()}, which is "
-            f"read as torch's own, without: where its step uses more, {GIVE_CLASS}.",
-        ),
-        (
-            contents.other_parts,
-            f"{path.name} holds weights in {parts}: those of {contents.part} are read. To read others, save their part "
-            f"alone.",
-        ),
-    )
-    said = read_as(path, contents, prefix, found) if by_names else []  # numbered names are of torch's layers alone
-    return said + [sentence for holds, sentence in sentences if holds]
+            f"read as torch's own, without: where its step uses more, {GIVE_CLASS}."
+        )
+    return said
 
 
 def read_as(path: Path, contents: Contents, prefix: str, found: Layer) -> list[str]:
@@ -237,26 +229,12 @@ def layers_of(path: Path, contents: Contents, nonlinearity: str | None = None) -
         raise UserError(f"{path}: {next(iter(misfits.values()))}")
     names = [name or "one tensor without a name" for name in contents.tensors]
     shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "") or "no tensors"
-    fixes = (
-        (
-            contents.format == "numpy",
-            "if it is one of these, name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0 "
-            "and bias_hh_l0; another network, such as a leaky one, is given as its step, dynlab.from_function",
-        ),
-        (
-            not names or any("_packed_params" in name for name in names),
-            "quantised and scripted weights are packed: save the state_dict of the model as it was before",
-        ),
-        (
-            any(".original" in name for name in names),
-            "its weights are computed by a parametrization that the file does not name: call "
-            "torch.nn.utils.parametrize.remove_parametrizations(module, name) before saving, or take the model itself "
-            "in Python, dynlab.from_module(model)",
-        ),
-        (True, f"{GIVE_CLASS}, or its step, dynlab.from_function"),
+    raise UserError(
+        f"{path} has no RNN, GRU or LSTM layer under torch's names (it holds {shown}). Quantised weights are packed, "
+        f"parametrized and pruned ones lie in parts: save the state_dict of the model as it was before, or after "
+        f"torch.nn.utils.parametrize.remove_parametrizations, or name arrays as docs/your-own.md shows. Of another "
+        f"network {GIVE_CLASS}, or its step, dynlab.from_function."
     )
-    fix = next(words for holds, words in fixes if holds)
-    raise UserError(f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); {fix}.")
 
 
 def system_of(path: Path, found: Layer, chosen: Choice) -> Map:
@@ -274,19 +252,7 @@ def system_of(path: Path, found: Layer, chosen: Choice) -> Map:
 
 def config_of(found: Layer) -> dict[str, Any]:
     """The arguments of `dynlab.create` that make a system of the same shapes."""
-    part = found.part
-    if isinstance(part, Map):
-        return part.config
-    own: dict[str, dict[str, Any]] = {
-        "gru": {},
-        "rnn": {"nonlinearity": getattr(part, "nonlinearity", None)},
-        "lstm": {"proj_size": getattr(part, "proj_size", 0), "forget_bias": None},
-    }
-    layers = getattr(part, "num_layers", 1)
-    return {
-        "input_size": part.input_size,
-        "hidden_size": part.hidden_size,
-        "num_layers": layers,
-        "bias": part.bias,
-        **own[found.kind],
-    }
+    if isinstance(found.part, Map):
+        return found.part.config
+    takes = inspect.signature(lookup(SYSTEMS, found.kind, "system")).parameters
+    return {name: getattr(found.part, name, one.default) for name, one in takes.items()}

@@ -36,10 +36,9 @@ def describe(path: str | Path) -> dict[str, Any]:
         ``layer``, ``system``, ``state_size``, ``input_size`` (of the network: what ``--inputs`` have),
         ``step_input_size`` (of one step, another where layers below drive it or tokens are read), ``parameters``,
         ``dtype``, ``config``), ``misfits`` (what looks like a recurrent layer and is none, with the reason),
-        ``readout`` (the shape of its weight), ``task``, ``training``, ``part`` (which part of the file all this is of,
-        empty where it is the whole), ``other_parts`` (those beside it that hold weights too, and are not read),
-        ``linear`` (name to shape of every linear layer, in order), ``encoders`` (those that may drive the first layer),
-        ``read_as`` (a sentence for each kind of layer that only its names, no class in the file, tell).
+        ``readout`` (the shape of its weight), ``task``, ``training``, ``linear`` (name to shape of every linear layer,
+        in order), ``encoders`` (those that may drive the first layer), ``read_as`` (a sentence for each kind of layer
+        that only its names, no class in the file, tell).
 
     Raises
     ------
@@ -76,8 +75,6 @@ def describe(path: str | Path) -> dict[str, Any]:
         "readout": shape,
         "task": plain(document.get("task")) if document else None,
         "training": contents.facts,
-        "part": contents.part,
-        "other_parts": list(contents.other_parts),
         "linear": linear,
         "encoders": before,
         "read_as": by_names,

@@ -73,14 +73,13 @@ def document(
             f"save the state_dict of another one with torch.save."
         )
     weights = readout.state_dict() if isinstance(readout, nn.Module) else readout
-    no_bias: dict[str, Tensor | None] = {"bias": None}
     made = {
         "format": FORMAT,
         "version": VERSION,
         "system": system.name,
         "config": {name: _config_value(value) for name, value in system.config.items()},
         "state_dict": _copies(system.state_dict()),
-        "readout": None if weights is None else no_bias | _copies(weights),
+        "readout": None if weights is None else _copies({"bias": None, **weights}),
         "task": {"name": task} if isinstance(task, str) else dict(task) if task else None,
         "training": dict(training or {}),
     }
@@ -145,10 +144,9 @@ def write(path: str | Path, document: Mapping[str, Any]) -> Path:
     Raises
     ------
     UserError
-        For a folder that does not exist, and for weights that are not finite.
+        For a folder that does not exist.
     """
     path = Path(path)
-    _check(document, f"What is to be written to {path}")
     files.write_bytes(path, (_as_safetensors if path.suffix == SAFETENSORS else as_torch)(dict(document)))
     return path
 
@@ -181,6 +179,10 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
     _check(document, where)
     name, config, state = (document[key] for key in ("system", "config", "state_dict"))
     _check_sizes(config, state, where)
+    given = _read_out(document)
+    readout = linear_layers(given).get("readout")
+    if given and (readout is None or len(readout.state_dict()) < len(given)):
+        raise UserError(f"{where}: the read-out needs a weight (classes, output) and a bias (classes,) or None.")
     try:
         with torch.random.fork_rng(devices=[]):  # its random start is replaced: no number is drawn from the generator
             system: System = create(name, **config)
@@ -190,8 +192,7 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
     except Exception as error:
         raise UserError(f"{where}: no system {name!r} can be made of its config: {error}") from error
     load_weights(system, state, f"{where}: the weights do not fit the system {name!r}")
-    readout = document.get("readout")
-    return system.eval(), None if readout is None else _linear(readout, where)
+    return system.eval(), readout
 
 
 def _check_sizes(config: Mapping[str, Any], state: Mapping[str, Tensor], where: str) -> None:
@@ -240,25 +241,21 @@ def load_weights(module: nn.Module, state: Mapping[str, Tensor], otherwise: str)
         raise UserError(f"{otherwise}: {reason}") from error
 
 
-def _linear(weights: Mapping[str, Tensor | None], where: str) -> nn.Module:
-    given = {f"readout.{name}": value for name, value in weights.items() if value is not None}
-    linear = linear_layers(given).get("readout")
-    if linear is None or len(linear.state_dict()) < len(given):
-        raise UserError(f"{where}: the read-out needs a weight (classes, output) and a bias (classes,) or None.")
-    return linear
-
-
 def _check(document: Mapping[str, Any], where: str) -> None:
     """Raise where a document is not of the kinds that `document` makes, or its numbers are not finite."""
     if all(isinstance(document.get(key), kind) for key, kind in KINDS.items()):
-        task, readout = document.get("task") or {"name": ""}, document.get("readout") or {}
-        given = {f"readout.{name}": value for name, value in readout.items() if value is not None}
-        tensors = {**document["state_dict"], **given}
-        if isinstance(task.get("name"), str) and all(isinstance(value, Tensor) for value in tensors.values()):
+        tensors = {**document["state_dict"], **_read_out(document)}
+        named = isinstance((document.get("task") or {"name": ""}).get("name"), str)
+        if named and all(isinstance(value, Tensor) for value in tensors.values()):
             return check_finite(tensors, where)
     raise UserError(
         f"{where} is no whole checkpoint of dynlab's: it needs system, config and state_dict, by names of tensors."
     )
+
+
+def _read_out(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The tensors of a document's read-out, as they are named in a file."""
+    return {f"readout.{name}": value for name, value in (document.get("readout") or {}).items() if value is not None}
 
 
 def _copies(tensors: Mapping[str, Tensor | None]) -> dict[str, Tensor | None]:

@@ -2,7 +2,7 @@
 
 `torch.load` with ``weights_only=True`` refuses an ordinary Lightning checkpoint with one `Path` among its
 hyper-parameters. Here tensors are made by functions of this file, and every other name that a pickle wants imported is
-a class of that name that keeps its arguments and state and does nothing.
+an object that keeps what it is called with and the state that it is given, and does nothing.
 """
 
 import _compat_pickle
@@ -23,7 +23,10 @@ from dynlab.errors import UserError
 LARGEST_PICKLE = 2**26  # bytes of the one in a zip file, beside which its numbers lie
 REFUSED_MODULES = ("os", "posix", "nt", "sys", "subprocess", "shutil", "importlib")
 REFUSED_BUILTINS = ("eval", "exec", "compile", "open", "__import__", "setattr", "delattr", "globals", "input")
-REMEDY = "save the weights alone with torch.save(model.state_dict(), path), or as safetensors"
+REMEDY = (
+    "save the weights alone with torch.save(model.state_dict(), path), as safetensors, or of other programs as "
+    "docs/your-own.md shows"
+)
 DTYPES = {
     "HalfStorage": torch.float16,
     "BFloat16Storage": torch.bfloat16,
@@ -48,40 +51,32 @@ class Entries(dict[Any, Any]):
 
 
 class Foreign(Entries):
-    """Stands for an object of a class that is not imported: what the pickle says of it, and no behaviour.
+    """Stands for a name that is not imported, and for what a call of it returns: what the pickle says, no behaviour.
+
+    Its entries are the keys that are set on it and the items that are appended to it.
 
     Attributes
     ----------
+    called : str
+        The full name of the class or function.
     arguments : tuple
+        Of the call; of the name itself that name.
     state : object
         Set on the object by the pickle, None if it sets nothing.
-    listed : list
-        The items that it appends.
     """
 
-    arguments: tuple[Any, ...]
-    state: Any
-    listed: list[Any]
+    state: Any = None
 
-    def __new__(cls, *arguments: Any, **named: Any) -> Any:
-        self = super().__new__(cls)
-        self.arguments, self.state, self.listed = arguments, None, []
-        return self
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__()
+    def __init__(self, called: str, arguments: tuple[Any, ...]) -> None:
+        self.called = called
+        self.arguments = arguments
 
     def __call__(self, *arguments: Any) -> "Foreign":
-        """Return itself: a pickle may call what a call returned."""
-        return self
+        """Return what stands for the result."""
+        return Foreign(self.called, arguments)
 
     def append(self, value: Any) -> None:
-        self.listed.append(value)
-
-    @property
-    def called(self) -> str:
-        """The full name of its class."""
-        return f"{type(self).__module__}.{type(self).__name__}"
+        self[len(self)] = value
 
 
 class Reader(pickle._Unpickler):  # the one in C takes any memory that a file asks for
@@ -108,7 +103,7 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
             raise UserError(f"asks for {module}.{name} and would run code if it were unpickled; {REMEDY}")
         if module in ("torch._utils", "torch._tensor") and name.startswith("_rebuild_"):
             return REBUILT.get(name, _no_ordinary_tensor)
-        return KNOWN.get(f"{module}.{name}") or type(name, (Foreign,), {"__module__": module})
+        return KNOWN.get(f"{module}.{name}") or Foreign(f"{module}.{name}", (f"{module}.{name}",))
 
     def persistent_load(self, told: Any) -> Tensor | None:
         """Return the numbers that a tensor is made of; None where torch has no ordinary ones of that type."""
@@ -127,12 +122,14 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
 
     dispatch[pickle.BUILD[0]] = load_build
     dispatch[pickle.EMPTY_DICT[0]] = load_empty_dictionary
+    # a new object is what a call of its class returns
+    dispatch[pickle.NEWOBJ[0]] = dispatch[pickle.REDUCE[0]]
     # sets are lists, whose items are not hashed
     dispatch[pickle.EMPTY_SET[0]] = dispatch[pickle.EMPTY_LIST[0]]
     dispatch[pickle.ADDITEMS[0]] = dispatch[pickle.APPENDS[0]]
     dispatch[pickle.FROZENSET[0]] = dispatch[pickle.LIST[0]]
-    # dictionaries as no torch.save writes them, and names that the running program has given numbers
-    for code in (pickle.DICT, pickle.EXT1, pickle.EXT2, pickle.EXT4):
+    # what no torch.save writes: other dictionaries and objects, room of any size, names that the program has numbered
+    for code in (pickle.DICT, pickle.NEWOBJ_EX, pickle.BYTEARRAY8, pickle.EXT1, pickle.EXT2, pickle.EXT4):
         del dispatch[code[0]]
 
 
@@ -148,31 +145,23 @@ def _tensor(numbers: Any, offset: int, size: Sequence[int], stride: Sequence[int
     return numbers.as_strided(tuple(size), tuple(stride), offset)  # which refuses what lies outside the storage
 
 
-def _tensor_of_type(rebuild: Any, _: Any, arguments: tuple[Any, ...], *__: Any) -> Any:
-    """Return a tensor without the class and the attributes that it was saved with."""
-    return rebuild(*arguments) if rebuild in REBUILT.values() else _no_ordinary_tensor()
-
-
 def _parameter(data: Any, *_: Any) -> Any:
     return data
 
 
 def _no_ordinary_tensor(*_: Any) -> Tensor:
-    """Return a tensor without numbers for one that is sparse, quantised, nested or of a rare type."""
+    """Return a tensor without numbers for one that is sparse, quantised, nested or of a class of its own."""
     return torch.empty((), device="meta")
 
 
 REBUILT: dict[str, Callable[..., Any]] = {
     "_rebuild_tensor": _tensor,
     "_rebuild_tensor_v2": _tensor,
-    "_rebuild_from_type_v2": _tensor_of_type,
     "_rebuild_parameter": _parameter,
     "_rebuild_parameter_with_state": _parameter,
 }
-# All else that a pickle may name and get: plain containers and dtypes.
+# All else that a pickle may name and get.
 KNOWN: dict[str, Any] = {
-    "collections.OrderedDict": Entries,
-    "torch.Size": tuple,
     "torch.device": torch.device,
     **{f"torch.{name}": value for name, value in vars(torch).items() if isinstance(value, torch.dtype)},
     **{f"{place}.{name}": dtype for place in ("torch", "torch.storage") for name, dtype in DTYPES.items()},
@@ -190,27 +179,28 @@ def load(path: Path) -> Any:
         Of any kind, if it is damaged.
     """
     with zipfile.ZipFile(path) as archive:
-        return _of_archive(archive, path.stat().st_size)
+        entries = {entry.filename: entry for entry in archive.infolist()}
+        pickled = next((name for name in entries if name.endswith("/data.pkl")), None)
+        if pickled is None:
+            raise UserError(f"is a zip archive but not one that torch.save wrote; {REMEDY}")
+        if any(name.endswith("/constants.pkl") for name in entries):
+            raise UserError(
+                "is a TorchScript archive, which is code: save its weights with "
+                "torch.save(torch.jit.load(path).state_dict(), new_path)"
+            )
+        unpacked = sum(entry.file_size for entry in entries.values())
+        is_whole = unpacked <= path.stat().st_size and len(entries) == len(archive.infolist())
+        if not is_whole or entries[pickled].file_size > LARGEST_PICKLE:
+            raise UserError(
+                f"is no archive of torch.save's: its parts are packed or overlap, two have one name, or its pickle has "
+                f"more than {LARGEST_PICKLE:,} bytes; {REMEDY}"
+            )
+        folder = pickled.removesuffix("data.pkl")
+        if f"{folder}byteorder" in entries and archive.read(f"{folder}byteorder") != b"little":
+            raise UserError(f"was written on a machine with another order of bytes; {REMEDY}")
 
+        @functools.cache
+        def stored(key: str) -> Tensor:
+            return torch.frombuffer(bytearray(archive.read(f"{folder}data/{key}")) or bytearray(1), dtype=torch.uint8)
 
-def _of_archive(archive: zipfile.ZipFile, size: int) -> Any:
-    entries = {entry.filename: entry for entry in archive.infolist()}
-    pickled = next((name for name in entries if name.endswith("/data.pkl")), None)
-    if pickled is None:
-        raise UserError(f"is a zip archive but not one that torch.save wrote; {REMEDY}")
-    if sum(entry.file_size for entry in entries.values()) > size or len(entries) < len(archive.infolist()):
-        raise UserError("is no archive of torch.save's: its parts are packed or overlap, or two have one name")
-    for entry in entries.values():
-        if entry.CRC == 0:
-            del entry.CRC  # torch may be told to write none, and zipfile then compares none
-    if entries[pickled].file_size > LARGEST_PICKLE:
-        raise UserError(f"holds a pickle of more than {LARGEST_PICKLE:,} bytes; {REMEDY}")
-    folder = pickled.removesuffix("data.pkl")
-    if f"{folder}byteorder" in entries and archive.read(f"{folder}byteorder") != b"little":
-        raise UserError(f"was written on a machine with another order of bytes; {REMEDY}")
-
-    @functools.cache
-    def stored(key: str) -> Tensor:
-        return torch.frombuffer(bytearray(archive.read(f"{folder}data/{key}")) or bytearray(1), dtype=torch.uint8)
-
-    return Reader(io.BytesIO(archive.read(pickled)), stored).load()
+        return Reader(io.BytesIO(archive.read(pickled)), stored).load()

@@ -108,32 +108,32 @@ def _of_torch(where: str, inside: dict[str, Tensor], nonlinearity: str) -> Layer
     """The layer of torch whose parameters have these names and shapes."""
     weights = {name: value for name, value in inside.items() if is_parameter(name) and "." not in name}
     _check_real(where, weights)
-    is_cell = "weight_hh" in weights
-    matrices = [weights.get(f"weight_{part}{'' if is_cell else '_l0'}") for part in ("ih", "hh", "hr")]
-    given, recurrent, projection = [value if value is not None and value.ndim == 2 else None for value in matrices]
-    if given is None or recurrent is None or not given.numel() * recurrent.numel():
-        shapes = joined([f"{name} {tuple(value.shape)}" for name, value in sorted(weights.items())])
-        raise UserError(f"{where} lacks a matrix for its inputs or for its state (it has {shapes}); {GIVE_CLASS}.")
-    rows, columns = recurrent.shape
-    hidden = columns if projection is None else projection.shape[1]
-    layer, cell = KINDS.get(rows / max(hidden, 1), (None, None))
-    if layer is None or (projection is not None and layer is not nn.LSTM):
-        raise UserError(
-            f"{where}: weight_hh has shape ({rows}, {columns}), but an RNN, a GRU or an LSTM of {hidden} units takes "
-            f"{hidden}, {3 * hidden} or {4 * hidden} rows; {GIVE_CLASS}."
-        )
-    reverse = [name for name in weights if name.endswith("_reverse")]
-    count = sum("weight_hh" in name for name in weights.keys() - {*reverse})
-    stack: dict[str, Any] = {} if is_cell else {"bidirectional": bool(reverse), "num_layers": count}
-    of_kind: dict[str, Any] = {} if projection is None else {"proj_size": columns}
-    options = stack | ({"nonlinearity": nonlinearity} if layer is nn.RNN else of_kind)
-    options["bias"] = any(name.startswith("bias") for name in weights)
+    suffix = "" if "weight_hh" in weights else "_l0"
     try:
-        made = (cell if is_cell else layer)(given.shape[1], hidden, device="meta", dtype=given.dtype, **options)
+        columns = weights[f"weight_hh{suffix}"].shape[1]
+        hidden = weights.get(f"weight_hr{suffix}", weights[f"weight_hh{suffix}"]).shape[1]
+        layer, cell = KINDS[len(weights[f"weight_hh{suffix}"]) / hidden]
+        reverse = [name for name in weights if name.endswith("_reverse")]
+        count = sum("weight_hh" in name for name in weights.keys() - {*reverse})
+        options: dict[str, Any] = {"bidirectional": bool(reverse), "num_layers": count} if suffix else {}
+        projection = {"proj_size": columns} if columns != hidden else {}
+        options |= {"nonlinearity": nonlinearity} if layer is nn.RNN else projection
+        made = (layer if suffix else cell)(
+            weights[f"weight_ih{suffix}"].shape[1],
+            hidden,
+            bias=any(name.startswith("bias") for name in weights),
+            device="meta",
+            dtype=weights[f"weight_hh{suffix}"].dtype,
+            **options,
+        )
         made.load_state_dict(weights, assign=True)
-    except (RuntimeError, ValueError, TypeError) as error:  # of shapes, of a projection, of a cell with one
-        reason = " ".join(str(error).split()).partition(": ")[2] or str(error)
-        raise UserError(f"{where} is no {layer.__name__} of torch's: {reason} {GIVE_CLASS.capitalize()}.") from error
+    # of a shape, a name, a projection, a cell with one
+    except (RuntimeError, ValueError, TypeError, LookupError, ZeroDivisionError) as error:
+        shapes = joined([f"{name} {tuple(value.shape)}" for name, value in sorted(weights.items())])
+        raise UserError(
+            f"{where} is no RNN, GRU or LSTM of torch's: its weights are {shapes}, and weight_hh has 1, 3 or 4 rows "
+            f"for each unit; {GIVE_CLASS}."
+        ) from error
     return Layer(made, frozenset(weights), tuple(name for name in inside if name not in weights))
 
 
@@ -164,21 +164,16 @@ def _of_slides(weights: dict[str, Tensor]) -> Layer | None:
 
 
 def _check_alone(where: str, layer: Layer, above: list[str]) -> None:
-    """Raise where the weights cannot be those of torch's layer, or others beside them say that they are not."""
+    """Raise where others beside the weights of torch's layer say that they are not all of it, or not themselves."""
     is_cell = isinstance(layer.part, nn.RNNCellBase)
-    others = [*sorted(name for name in layer.beside if is_cell or "." not in name), *above]
+    strange = (name for name in layer.beside if is_cell or "." not in name or name.startswith("parametrizations."))
+    others = [*sorted(strange), *above]
     if others:
         shown = ", ".join(map(repr, others[:NAMES_SHOWN])) + (", …" if len(others) > NAMES_SHOWN else "")
         raise UserError(
             f"{where} has the weights of torch's {type(layer.part).__name__}, and beside them {shown}, which torch's "
             f"lacks: the file does not tell what they are for. {GIVE_CLASS.capitalize()}; where they are of no "
             f"step, save the file without them."
-        )
-    matrix = layer.part.weight_hh if isinstance(layer.part, nn.RNNCell) else torch.eye(1)
-    if len(matrix) > 1 and matrix.any() and torch.equal(matrix, -matrix.T):
-        raise UserError(
-            f"{where} has the names of an RNN cell, but its weight_hh is antisymmetric to the last digit: of an "
-            f"AntisymmetricRNN, whose step is h + ε tanh(…), {GIVE_CLASS}."
         )
 
 
@@ -207,15 +202,15 @@ def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -
 
 def linear_layers(tensors: Mapping[str, Tensor]) -> dict[str, nn.Linear]:
     """The linear layers of a state dict, in its order: a matrix ``NAME.weight``, with its bias where that fits."""
+    usable = {name: value for name, value in tensors.items() if is_real(value) and value.isfinite().all()}
     found = {}
-    for full, weight in tensors.items():
+    for full, weight in usable.items():
         name, _, last = full.rpartition(".")
-        if last == "weight" and weight.ndim == 2 and is_real(weight) and weight.isfinite().all():
-            bias = tensors.get(f"{name}.bias")
-            fits = bias is not None and bias.shape == weight.shape[:1] and is_real(bias) and bias.isfinite().all()
-            linear = nn.Linear(weight.shape[1], weight.shape[0], bias=bool(fits), device="meta")
-            linear.load_state_dict({"weight": weight} | ({"bias": bias} if fits else {}), assign=True)
-            found[name] = linear.eval()
+        if last == "weight" and weight.ndim == 2:
+            bias = usable.get(f"{name}.bias")
+            own = {"weight": weight} | ({} if bias is None or bias.shape != weight.shape[:1] else {"bias": bias})
+            found[name] = nn.Linear(weight.shape[1], weight.shape[0], "bias" in own, device="meta")
+            found[name].load_state_dict(own, assign=True)
     return found
 
 
@@ -239,12 +234,9 @@ def is_real(value: Tensor) -> bool:
 
 def check_finite(tensors: Mapping[str, Tensor], where: str) -> None:
     """Raise where a weight is NaN or infinite: nothing that is computed from it would mean anything."""
-    odd = [str(name) for name, value in tensors.items() if not is_plain(value)]
-    if odd:
-        raise UserError(f"{where} holds {', '.join(odd)}, no ordinary tensors of numbers: save them as such.")
-    broken = [name for name, value in tensors.items() if bool(value.isnan().any()) or bool(value.isinf().any())]
+    broken = [one_line(name) for name, value in tensors.items() if not (is_plain(value) and value.isfinite().all())]
     if broken:
         raise UserError(
-            f"{where} holds NaN or infinite weights in {', '.join(broken)}: the training diverged; "
-            f"take an earlier checkpoint."
+            f"{where} holds NaN or infinite weights in {', '.join(broken)}, or tensors without numbers (sparse, packed "
+            f"or on the meta device): take a checkpoint from before the training diverged, of plain numbers."
         )

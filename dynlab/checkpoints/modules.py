@@ -7,14 +7,13 @@ import inspect
 import os
 import pkgutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils.prune import BasePruningMethod
 from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
@@ -24,14 +23,13 @@ from dynlab.checkpoints.document import load_weights
 from dynlab.checkpoints.layers import check_finite
 from dynlab.checkpoints.naming import Choice, choose
 from dynlab.checkpoints.recording import record, record_at_rest
-from dynlab.errors import UserError, one_line
+from dynlab.errors import UserError
 from dynlab.systems import System, from_function, frozen
 from dynlab.systems.function import OF_CODE, Function
 from dynlab.systems.module_copy import copied
 from dynlab.systems.torch_layers import RecurrentModule, torch_layer
 
 OF_WEIGHTS = WeightNorm | SpectralNorm | BasePruningMethod  # hooks that make a weight of its parts before a call
-NAMED = 8  # parts of a model that are named in a sentence
 ROWS = 3  # steps and sequences on which a layer's own forward is compared with torch's
 
 
@@ -93,13 +91,9 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
     chosen = choose(found, layer)
     model = _copied(module)
     part = cast(System | RecurrentModule, model.get_submodule(chosen.prefix))
-    if any(value.is_meta for value in part.parameters()):
-        raise UserError(
-            f"{type(module).__name__} lies on torch's meta device, without numbers: load its weights first."
-        )
+    check_finite(part.state_dict(), type(module).__name__)
     recorded = None if batch is None else record(model, part, batch)
     system = part_system(part, chosen)
-    check_finite(system.state_dict(), type(module).__name__)
     system.recorded_inputs = recorded
     system.part_of = "" if part is model else type(module).__name__
     system.rest_input = None if batch is None else record_at_rest(model, part, batch)
@@ -161,14 +155,14 @@ def _check_forward(part: RecurrentModule, chosen: Choice) -> None:
     hooked = any(not isinstance(hook, OF_WEIGHTS) for hook in hooks)
     if type(part).forward is own.forward and "forward" not in vars(part) and not hooked:
         return
-    cell, like = isinstance(part, nn.RNNCellBase), next(part.parameters())
-    draws = torch.Generator().manual_seed(0)
-    x = torch.randn((ROWS, part.input_size) if cell else (ROWS, ROWS, part.input_size), generator=draws).to(like)
-    state = torch.randn(ROWS, part.hidden_size, generator=draws).to(like)
-    given: Any = () if not cell else ((state, state),) if isinstance(part, nn.LSTMCell) else (state,)
+    is_cell = isinstance(part, nn.RNNCellBase)
+    shape = (ROWS, part.input_size) if is_cell else (ROWS, ROWS, part.input_size)
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0)).to(next(part.parameters()))
     try:
         with torch.no_grad():
-            torch.testing.assert_close(part(x, *given), own.forward(part, x, *given))
+            found = own.forward(part, x)
+            state = found if is_cell else found[1]
+            torch.testing.assert_close(part(x, state), own.forward(part, x, state))
     except (*OF_CODE, AssertionError) as error:
         raise UserError(
             f"{chosen.prefix or 'The model'} is a {type(part).__name__}, which computes something else than torch's "
@@ -180,10 +174,10 @@ def _check_forward(part: RecurrentModule, chosen: Choice) -> None:
 
 def from_factory(
     path: Path, contents: Contents, name: str, layer: str | None, batch: NDArray[np.float64] | None
-) -> tuple[System, list[str]]:
-    """The system in the model that the user's factory makes, with the weights of `contents`, and what else these hold.
+) -> System:
+    """The system in the model that the user's factory makes, with the weights of `contents`.
 
-    A cell may be a part of a larger model, whose names then begin with the part's.
+    It may be a part of a larger model, whose name `layer` then is.
 
     A model that is larger than the system is run on `batch` (sample, time, input), with time first where its layer has
     it so. The factory is called with those of the file's hyper-parameters that it takes by name. Only here does
@@ -198,42 +192,21 @@ def from_factory(
     module = _built(name, contents.facts.get("hyper_parameters"))
     own = module.f if isinstance(module, Function) and isinstance(module.f, nn.Module) else module
     fits = module if module.state_dict().keys() == contents.tensors.keys() else own  # a file of ours, or of the user's
-    prefixes = _parts_that_fit(fits, contents.tensors)
-    if f"{layer}." in prefixes:
-        prefixes, layer = [f"{layer}."], None
-    if len(prefixes) > 1:
-        named = " or ".join(one_line(prefix[:-1]) for prefix in prefixes[:NAMED])
-        raise UserError(f"{path} holds {len(prefixes)} parts that fit what {name} makes: choose with --layer {named}.")
-    prefix = prefixes[0] if prefixes else ""
-    weights = {key: value for key, value in contents.tensors.items() if key.startswith(prefix)}
-    larger = " (or save the state_dict of a part alone)" if len(weights) > len(fits.state_dict()) else ""
+    weights, head = contents.tensors, f"{layer}."
+    inside = {key.removeprefix(head): value for key, value in weights.items() if key.startswith(head)}
+    if inside.keys() == fits.state_dict().keys():
+        weights, layer = inside, None
     load_weights(
         fits,
-        {key.removeprefix(prefix): value for key, value in weights.items()},
-        f"{path}: the weights do not fit what {name} makes{larger}",
+        weights,
+        f"{path}: the weights do not fit what {name} makes (--layer names the part of a larger model that holds them)",
     )
-    part = one_line(prefix[:-1])
-    said = [f"{path.name} holds the weights of a larger model: {name} is given those of {part}."] if prefix else []
     system = from_module(module, layer)
     if batch is not None and system.part_of:
-        inside = unwrapped(module).get_submodule(choose(recurrent_parts(unwrapped(module)), layer).prefix)
+        inner = unwrapped(module).get_submodule(choose(recurrent_parts(unwrapped(module)), layer).prefix)
         given = torch.as_tensor(batch).to(next(module.parameters()))
-        system = from_module(module, layer, given if getattr(inside, "batch_first", True) else given.transpose(0, 1))
-    return system, said
-
-
-def _parts_that_fit(module: nn.Module, tensors: Mapping[str, Tensor]) -> list[str]:
-    """The beginnings of the names of parts of a larger model that hold a module's weights, in its shapes, and no more.
-
-    None where the whole file is the module's.
-    """
-    shapes = {key: value.shape for key, value in module.state_dict().items()}
-    first = next(iter(shapes), "")
-    parts = {
-        begin: {key.removeprefix(begin): value.shape for key, value in tensors.items() if key.startswith(begin)}
-        for begin in [key.removesuffix(first) for key in tensors if key.endswith(f".{first}")]
-    }
-    return [begin for begin, part in parts.items() if part == shapes]
+        system = from_module(module, layer, given if getattr(inner, "batch_first", True) else given.transpose(0, 1))
+    return system
 
 
 def _built(name: str, hyper_parameters: Any) -> nn.Module:

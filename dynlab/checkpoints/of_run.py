@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from dynlab.checkpoints.checkpoint import Checkpoint, read
-from dynlab.checkpoints.contents import CHECKPOINT_SUFFIXES
 from dynlab.errors import UserError
 
+SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".bin", ".npz")  # of checkpoints in a folder
 STEP_FACT = "global_step"  # Lightning's, and so that of dynlab's own trainings
 
 
@@ -87,7 +87,7 @@ def read_run(paths: str | Path | Sequence[str | Path], **settings: Any) -> list[
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():  # a file, or a pattern that no shell has expanded
         return [path] if path.exists() else sorted(map(Path, glob.glob(str(path)))) or [path]
-    inside = sorted(file for file in path.iterdir() if file.suffix in CHECKPOINT_SUFFIXES)
+    inside = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
     # the network that a run ends with is one of the others again, and tells no step
     return [file for file in inside if file.suffix == ".ckpt"] or inside
 

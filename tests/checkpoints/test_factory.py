@@ -10,6 +10,7 @@ from dynlab.checkpoints import read
 from dynlab.errors import UserError
 
 MODULE = """
+import torch.nn.utils.prune
 from torch import nn, tanh
 from dynlab import from_function, from_module
 
@@ -31,6 +32,13 @@ def as_system():
 
 def as_module():
     return from_module(Step(), state_size=2)
+
+def normed(norm="weight_norm", old=False):
+    place = nn.utils if old else nn.utils.parametrizations
+    return getattr(place, norm)(nn.GRU(3, 4), "weight_hh_l0")
+
+def pruned():
+    return nn.utils.prune.random_unstructured(nn.GRU(3, 4), "weight_hh_l0", 0.5)
 
 def fails(width=0):
     raise RuntimeError("no such width")
@@ -69,6 +77,32 @@ def test_the_users_class_takes_the_weights_and_the_hyper_parameters_that_it_has(
     assert sys.path == path
 
 
+PARAMETRIZED = {
+    "weight norm": ("normed", {}),
+    "the older weight norm": ("normed", {"old": True}),
+    "spectral norm": ("normed", {"norm": "spectral_norm"}),
+    "the older spectral norm": ("normed", {"norm": "spectral_norm", "old": True}),
+    "pruning": ("pruned", {}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+@pytest.mark.parametrize("factory, options", PARAMETRIZED.values(), ids=PARAMETRIZED)
+def test_a_weight_that_is_computed_of_parts_is_that_of_the_users_class(factory, options):
+    torch.manual_seed(0)
+    made = {}
+    exec(MODULE, made)
+    model = made[factory](**options)
+    for _ in range(5):
+        model(torch.randn(4, 1, 3))  # spectral norm follows its vectors while it is trained
+    torch.save({"state_dict": model.state_dict(), "hyper_parameters": options}, "a.pt")
+    x, h = torch.randn(1, 3), torch.randn(1, 4)
+    expected = model.eval()(x[None], h[None])[1][0]
+    torch.testing.assert_close(own(factory).system.step(h.double(), x.double()).float(), expected)
+    with pytest.raises(UserError, match="no RNN, GRU or LSTM layer"):
+        read("a.pt")
+
+
 @pytest.mark.parametrize("prefix", ["mix.", "f.mix."])  # saved from the module, and from the system of it
 @pytest.mark.parametrize("factory", ["as_system", "as_module"])
 def test_a_step_of_the_users_own_becomes_a_system(factory, prefix):
@@ -102,21 +136,13 @@ def larger(*parts):
 
 
 @pytest.mark.parametrize("wrapped", [lambda one: one, lambda one: {"model": one, "epoch": 3}])
-def test_a_step_is_found_inside_a_larger_model_however_that_is_wrapped(wrapped):
-    model = larger("cell")
-    torch.save(wrapped(model.state_dict()), "a.pt")
-    found = own("as_system")
-    assert_steps_by(model["cell"]["mix"], found.system)
-    assert "own_networks:as_system is given those of cell" in found.assumed
-    model["cell"]["norm"] = nn.LayerNorm(2)  # which its step may use
-    torch.save(wrapped(model.state_dict()), "a.pt")
-    with pytest.raises(UserError, match=r"do not fit .*save the state_dict of a part alone"):
-        own("as_system")
-
-
-def test_of_several_parts_that_fit_one_is_chosen_by_its_name():
+def test_a_part_of_a_larger_model_is_named_by_its_layer(wrapped):
     model = larger("encoder", "decoder")
-    torch.save(model.state_dict(), "a.pt")
-    with pytest.raises(UserError, match=r"2 parts that fit .* --layer encoder or decoder"):
-        own("as_system")
+    torch.save(wrapped(model.state_dict()), "a.pt")
     assert_steps_by(model["decoder"]["mix"], own("as_system", layer="decoder").system)
+    with pytest.raises(UserError, match=r"do not fit .*--layer names the part of a larger model"):
+        own("as_system")
+    model["decoder"]["norm"] = nn.LayerNorm(2)  # which its step may use
+    torch.save(wrapped(model.state_dict()), "a.pt")
+    with pytest.raises(UserError, match="do not fit"):
+        own("as_system", layer="decoder")

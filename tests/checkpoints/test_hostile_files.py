@@ -128,6 +128,15 @@ PICKLES = {
     "many facts": entry(text("hyper_parameters"), b"}" + text("x") + b"](" + b"K\x01" * 300_000 + b"es"),
     "a great number": entry(text("epoch"), b"\x8b" + struct.pack("<I", 100_000) + b"\x01" * 100_000),
     "much room": entry(text("a"), call("builtins.bytearray", number(2**33))),
+    "a key to hash in a call": entry(
+        text("a"), call("collections.OrderedDict", b"]](" + b")" + doubled(60, b"\x86") + b"Neea")
+    ),
+    "an array of bytes": b"\x80\x05\x96" + struct.pack("<Q", 2**33) + END,
+    "names of all kinds": EMPTY + text("a") + b"(" + b"".join(b"cm\n%d\n" % k for k in range(100_000)) + b"ts" + END,
+    "copies": entry(
+        text("a"),
+        text("x" * 500_000) + b"q\x00ctorch\nSize\nq\x01(" + b"h\x01h\x00\x85R" * 500 + b"t0",
+    ),
     "an unknown size": entry(text("weight_hh_l0"), tensor(2**40, [2**20, 2**20], [2**20, 1])),
     "a repeated number": entry(text("weight_hh_l0"), tensor(1, [2**20, 2**20], [0, 0])),
     "negative sizes": entry(text("weight_hh_l0"), tensor(1, [-1, -1], [1, 1])),
@@ -181,7 +190,14 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 
 def test_no_small_file_takes_more_memory_than_a_file_may(tmp_path):
-    for name in ("much room", "a repeated number", "an unknown size"):
+    for name in (
+        "much room",
+        "a repeated number",
+        "an unknown size",
+        "an array of bytes",
+        "names of all kinds",
+        "copies",
+    ):
         zipped(tmp_path / f"{name}.pt", PICKLES[name])
     many = {"config": {"input_size": 999, "hidden_size": 999, "num_layers": 999}}
     torch.save(DOCUMENT | many, tmp_path / "many.pt")
@@ -204,11 +220,10 @@ def test_a_file_whose_contents_have_changed_since_it_was_written_is_refused(memb
     assert refusal(path)
 
 
-def test_a_file_without_checksums_is_read(tmp_path):
-    """As torch writes it where it is told so, with 0 in their place."""
-    torch.serialization.set_crc32_options(False)
-    try:
-        torch.save(NETWORK, tmp_path / "x.pt")
-    finally:
-        torch.serialization.set_crc32_options(True)
-    assert not refusal(tmp_path / "x.pt")
+def test_a_weight_under_many_names_is_refused(tmp_path):
+    """Each layer of a stack would have a copy of its own."""
+    weight = torch.ones(300, 300)
+    torch.save({f"weight_{part}_l{k}": weight for k in range(500) for part in ("ih", "hh")}, tmp_path / "a.pt")
+    assert "the same numbers under many names" in refusal(tmp_path / "a.pt")
+    torch.save({f"weight_{part}_l{k}": weight for k in range(5) for part in ("ih", "hh")}, tmp_path / "b.pt")
+    assert not refusal(tmp_path / "b.pt")

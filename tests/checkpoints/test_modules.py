@@ -149,7 +149,7 @@ ERRORS = {
     "none": (lambda x: from_module(nn.Sequential(nn.Linear(2, 2))), "holds no RNN.*Linear"),
     "both directions": (lambda x: from_module(nn.GRU(3, 4, bidirectional=True)), "2 recurrent systems.*:0, :0r"),
     "a batch that does not fit": (lambda x: from_module(GRU, batch=x[..., :2]), "does not run on this batch"),
-    "no numbers": (lambda x: from_module(nn.RNN(3, 4, device="meta")), "meta device"),
+    "no numbers": (lambda x: from_module(nn.RNN(3, 4, device="meta")), "on the meta device"),
 }
 
 
