@@ -164,7 +164,7 @@ def _of_slides(weights: dict[str, Tensor]) -> Layer | None:
 
 
 def _check_alone(where: str, layer: Layer, above: list[str]) -> None:
-    """Raise where others beside the weights of torch's layer say that they are not all of it, or not themselves."""
+    """Raise where the weights cannot be those of torch's layer, or others beside them say that they are not."""
     is_cell = isinstance(layer.part, nn.RNNCellBase)
     strange = (name for name in layer.beside if is_cell or "." not in name or name.startswith("parametrizations."))
     others = [*sorted(strange), *above]
@@ -174,6 +174,12 @@ def _check_alone(where: str, layer: Layer, above: list[str]) -> None:
             f"{where} has the weights of torch's {type(layer.part).__name__}, and beside them {shown}, which torch's "
             f"lacks: the file does not tell what they are for. {GIVE_CLASS.capitalize()}; where they are of no "
             f"step, save the file without them."
+        )
+    matrix = layer.part.weight_hh if isinstance(layer.part, nn.RNNCell) else torch.eye(1)
+    if len(matrix) > 1 and matrix.any() and torch.equal(matrix, -matrix.T):
+        raise UserError(
+            f"{where} has the names of an RNN cell, but its weight_hh is antisymmetric to the last digit: of an "
+            f"AntisymmetricRNN, whose step is h + ε tanh(…), {GIVE_CLASS}."
         )
 
 

@@ -48,6 +48,15 @@ def test_a_whole_module_of_torchs_own_class_needs_no_sentence(make, said, tmp_pa
     assert bool(read(tmp_path / "a.pt").assumed) == said
 
 
+def test_an_antisymmetric_matrix_is_none_of_a_cell_of_torchs(tmp_path):
+    cell = nn.RNNCell(2, 5)
+    with torch.no_grad():
+        cell.weight_hh.copy_(cell.weight_hh - cell.weight_hh.T)
+    torch.save(cell.state_dict(), tmp_path / "a.pt")
+    with pytest.raises(UserError, match="antisymmetric to the last digit"):
+        read(tmp_path / "a.pt")
+
+
 def test_the_cell_of_the_slides_is_read_by_its_names(tmp_path):
     """Its forward, with γ = 0: hx + 0.01 tanh(x V' + hx (W' − W) + b)."""
     torch.manual_seed(1)
