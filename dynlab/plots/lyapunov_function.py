@@ -42,7 +42,12 @@ def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         Of the plane.
     """
     if not (ds["status"] == "proved").any():
-        style.say(ax, "no Lyapunov function is proved")
+        is_flow = schema.settings(ds)["kind"] == "flow"
+        sizes = ds["eigenvalue"].values.real if is_flow else np.abs(ds["eigenvalue"].values)
+        largest = (
+            f":\nthe largest {'Re λ' if is_flow else '|μ|'} is {number(float(sizes.max()), 5)}" if sizes.size else ""
+        )
+        style.say(ax, f"no Lyapunov function is proved{largest}")
         ax.set_axis_off()
         return
     place = int(ds["semi_axis"].isel({schema.MODE: 0}).fillna(-1).argmax(schema.FIXED_POINT))  # the widest proved set
@@ -74,8 +79,7 @@ def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def _draw_circle(ax: Axes, radius: float, look: dict[str, Any]) -> None:
-    border = radius * unit_circle.CIRCLE
-    ax.plot(border.real, border.imag, **look)
+    ax.plot(radius * unit_circle.CIRCLE.real, radius * unit_circle.CIRCLE.imag, **look)
 
 
 def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:

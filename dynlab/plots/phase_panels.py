@@ -39,11 +39,16 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
         if undecided or stable >= 0:
             kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, phase_portrait.FLOW_SIZE))
     if "flow: center" in labels:
-        neutral: dict[str, Any] = phase_portrait.marker(1, phase_portrait.FLOW_SIZE) | phase_portrait.CENTER
-        kept["center"] = Line2D([], [], linestyle="none", **neutral)
+        kept["center"] = Line2D(
+            [], [], linestyle="none", **phase_portrait.marker(1, phase_portrait.FLOW_SIZE) | phase_portrait.CENTER
+        )
     if any(text.startswith(OWNERS[2]) for text in labels):
-        ring: dict[str, Any] = phase_portrait.marker(0, phase_portrait.MAP_SIZE) | {"markeredgecolor": style.BLACK}
-        kept["small: of Euler's map"] = Line2D([], [], linestyle="none", **ring)
+        kept["small: of Euler's map"] = Line2D(
+            [],
+            [],
+            linestyle="none",
+            **phase_portrait.marker(0, phase_portrait.MAP_SIZE) | {"markeredgecolor": style.BLACK},
+        )
     return kept
 
 
