@@ -102,7 +102,7 @@ def _of_flow(ds: xr.Dataset) -> bool:
     return ds["eigenvalue"].attrs["units"] == schema.PER_SECOND
 
 
-def _groups(ds: xr.Dataset) -> dict[Any, NDArray[np.int64]]:
+def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], NDArray[np.int64]]:
     """The fixed points of each status, kind and stability, the most frequent first."""
     groups = ds[["status", "kind", "stable"]].to_dataframe().groupby(["status", "kind", "stable"], sort=False).indices
     return dict(sorted(groups.items(), key=lambda group: -len(group[1])))

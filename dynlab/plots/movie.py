@@ -77,8 +77,9 @@ def spectrum_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
         radius = number(float(one["spectral_radius"].median()), 3)
         with style.style(SIZE):
             figure = plt.figure(layout="none")
-            ax = plot_spectrum(one, ax=figure.add_axes(PLACE))
-            ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", title="")
+            plot_spectrum(one, ax=figure.add_axes(PLACE)).set(
+                xlim=(-half, half), ylim=(-half, half), aspect="equal", title=""
+            )
             _title(figure, f"Step {int(one[schema.TRAINING_STEP]):,} of the training: spectral radius {radius}")
         yield figure
 
@@ -106,7 +107,8 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
             ax = plot_geometry(ds, ax=figure.add_axes(ABOVE_LEGEND))
             look: dict[str, Any] = {"color": style.PURPLE, "zorder": 6}
             ax.plot(*moving[:, max(0, t - TAIL) : t + 1].transpose(2, 1, 0), lw=1.4, alpha=0.8, **look)
-            ax.scatter(*moving[:, t].T, label=words, s=30, edgecolors=style.BLACK, linewidths=0.6, **look)
+            dots: dict[str, Any] = {"s": 30, "edgecolors": style.BLACK, "linewidths": 0.6, "label": words} | look
+            ax.scatter(*moving[:, t].T, **dots)
             style.legend_below(ax, 2)
             _title(figure, f"{titles.of_whom(ds)}\nstep {int(ds[schema.TIME].values[t]):,} {among}")
         yield figure

@@ -129,8 +129,8 @@ def _draw_bands(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist: Any) 
             continue
         marks = style.quantiles(values.T, (0.0, 0.25, 0.5, 0.75, 1.0))
         for low, opacity, words in ((0, RANGE, f"range of {values.shape[1]:,} values"), (1, HALF, "middle half")):
-            band = {"color": look["color"], "alpha": opacity, "lw": 0, "label": words if alone else None}
-            ax.fill_between(steps, marks[low], marks[4 - low], **band)
+            shown = words if alone else None
+            ax.fill_between(steps, marks[low], marks[4 - low], color=look["color"], alpha=opacity, lw=0, label=shown)
         ax.plot(steps, marks[2], **{"label": "median" if alone else f"{called} (median)"} | look)
     if alone and curves[0][0].endswith("left out"):
         ax.plot([], [], ls="none", label=curves[0][0].rpartition(", ")[2])
@@ -191,7 +191,7 @@ def _draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist: Any) 
     below = np.zeros(len(steps))
     for name, colour, values in stack:
         for number, one in enumerate(values.T[values.any(axis=0)]):
-            look = {"facecolor": colour, "edgecolor": style.GREY, "lw": 0.8, "alpha": 0.85}
+            look: dict[str, Any] = {"facecolor": colour, "edgecolor": style.GREY, "lw": 0.8, "alpha": 0.85}
             ax.fill_between(steps, below, below + one, **look | {"label": None if number else name} | artist)
             below = below + one
     ax.vlines(steps, 0, 1, color=style.BLACK, lw=0.4, alpha=0.4)  # where a checkpoint is
