@@ -1,14 +1,10 @@
 """What every test and every example of a docstring starts with: the same state of torch's generator."""
 
-from importlib.util import find_spec
-
 import pytest
 import torch
 
-# its examples are collected where what it goes with is installed; tests/training/test_stability_monitor.py says so
-collect_ignore = [] if find_spec("transformers") else ["dynlab/training/hugging_face.py"]
 # text that generated modules take up
-collect_ignore += ["dynlab/diagnostics/lyapunov/loops.py", "dynlab/trajectories/loops.py"]
+collect_ignore = ["dynlab/diagnostics/lyapunov/loops.py", "dynlab/trajectories/loops.py"]
 
 
 @pytest.fixture(autouse=True)

@@ -114,7 +114,6 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
     asrnn-mnist      asRNN: sequential and permuted MNIST
     asrnn-ptb        asRNN: PTB by characters
     audit            what holds of the sources' claims and what does not
-    choices          AntisymmetricRNN: the settings that it leaves open, tried on held-out images
     copying          asRNN: copying memory, losses in place of the source's curves
     equilibria       a review's six kinds of equilibrium
     ernn-1           ERNN, Table 1: data sets

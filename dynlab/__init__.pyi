@@ -50,7 +50,6 @@ from dynlab.plots.lyapunov_function import plot_lyapunov_function as plot_lyapun
 from dynlab.plots.modes import plot_modes as plot_modes
 from dynlab.plots.over_training import plot_over_training as plot_over_training
 from dynlab.plots.parameter_plane import plot_parameter_plane as plot_parameter_plane
-from dynlab.plots.phase_panels import plot_phase_panels as plot_phase_panels
 from dynlab.plots.phase_plane import plot_divergence as plot_divergence
 from dynlab.plots.phase_plane import plot_phase_plane as plot_phase_plane
 from dynlab.plots.pseudospectrum import plot_pseudospectrum as plot_pseudospectrum

@@ -35,7 +35,6 @@ TABLES = {
     "asrnn-mnist": "dynlab.figures.accuracies:asrnn_mnist",
     "asrnn-ptb": "dynlab.figures.accuracies:asrnn_ptb",
     "audit": "dynlab.figures.claims:table",
-    "choices": "dynlab.figures.choices:table",
     "copying": "dynlab.figures.copying:table",
     "equilibria": "dynlab.figures.equilibria:table",
     "ernn-1": "dynlab.figures.data_sets:table_1",

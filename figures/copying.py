@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
@@ -81,11 +80,6 @@ class LossCurve(NamedTuple):
         below = np.flatnonzero(self.losses < self.guess / 2)
         return int(self.steps[below[0]]) if len(below) else None
 
-    @property
-    def halved(self) -> str:
-        """That number in words."""
-        return "never" if self.halving is None else f"{self.halving:,}"
-
 
 def curves() -> list[LossCurve]:
     """Return all that were recorded."""
@@ -108,19 +102,15 @@ def figure(results: Results) -> Drawn:
     found = curves()
     figure, panels = plt.subplots(1, len(DELAYS), sharey=True)
     for ax, delay in zip(panels, DELAYS, strict=True):
-        _draw([one for one in found if one.delay == delay], ax)
-    panels[0].set_ylabel("training cross-entropy per step")
-    return Drawn(figure, measured(found), style.entries(panels[0]))
-
-
-def _draw(found: list[LossCurve], ax: Axes) -> None:
-    ax.axhline(found[0].guess, color=style.BLACK, ls=":", lw=1.3, label="baseline: no memory")
+        ax.axhline(baseline(SYMBOLS, delay), color=style.BLACK, ls=":", lw=1.3, label="baseline: no memory")
+        ax.set(yscale="log", xlabel="step of the optimiser", title=f"Recall after {delay:,} steps")
     for one in found:
         high = np.flatnonzero(one.losses > CEILING)
         shown = slice(int(high[0]) + 1 if len(high) else None)  # what diverges leaves at the ceiling
-        losses = np.clip(one.losses[shown], FLOOR, CEILING)
-        ax.plot(one.steps[shown], losses, label=IN_PICTURE.get(one.name, one.name), ms=3, lw=1, **LOOK[one.name])
-    ax.set(yscale="log", xlabel="step of the optimiser", title=f"Recall after {found[0].delay:,} steps")
+        look = {"label": IN_PICTURE.get(one.name, one.name), "ms": 3, "lw": 1} | LOOK[one.name]
+        panels[DELAYS.index(one.delay)].plot(one.steps[shown], np.clip(one.losses[shown], FLOOR, CEILING), **look)
+    panels[0].set_ylabel("training cross-entropy per step")
+    return Drawn(figure, measured(found), style.entries(panels[0]))
 
 
 def _dataset(found: list[LossCurve]) -> xr.Dataset:
@@ -169,7 +159,7 @@ def table() -> Table:
             f"{one.guess:.4f}",
             f"{one.losses.min():.2g}",
             f"{one.losses[-1]:.2g}",
-            one.halved,
+            "never" if one.halving is None else f"{one.halving:,}",
             f"{int(one.steps[-1]):,}",
             one.outcome,
         ]

@@ -40,8 +40,7 @@ def figure(results: Results) -> Drawn:
     entries = style.entries(axes[0])
     for ax in axes:
         ax.get_legend().remove()
-    named = {text.removesuffix(": median"): handle for text, handle in entries.items() if text.endswith("median")}
-    return Drawn(figure, _measured(recorded), named)
+    return Drawn(figure, _measured(recorded), {name: entries[name] for name in LOOK})
 
 
 def _one(recorded: xr.Dataset, name: str) -> xr.Dataset:

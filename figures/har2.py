@@ -47,12 +47,9 @@ LOOK: dict[str, dict[str, Any]] = {  # of a mean: what it is called, how it is d
         "below": 0.2,
     },
 }
+# The networks, and who measured the published number of each.
+NETWORKS: Any = told("sources.toml")["tables"]["har2"]["measured_by"]
 LEAST, MOST = 76.0, 98.5  # percent that is drawn
-
-
-def networks() -> Any:
-    """Return the networks, and who measured the published number of each."""
-    return told("sources.toml")["tables"]["har2"]["measured_by"]
 
 
 def compared(recorded: xr.Dataset) -> xr.Dataset:
@@ -66,7 +63,7 @@ def compared(recorded: xr.Dataset) -> xr.Dataset:
 
 def _under(recorded: xr.Dataset, recipe: str) -> xr.Dataset:
     rows = {}
-    for network in networks():
+    for network in NETWORKS:
         start = f"har2-{recipe}-{network}-seed"
         names = [name for name in queue() if name.startswith(start) and name.endswith("-whole")]
         preset = told("queue.toml")[f"har2-published-{network}-seed0-whole"]["preset"]
@@ -99,7 +96,7 @@ def near_another(ds: xr.Dataset) -> xr.DataArray:
 def table() -> Table:
     """Return the scores of every network under both recipes beside what is published."""
     ds = compared(trainings())
-    cells = [ds.sel({schema.RECIPE: recipe, schema.NETWORK: name}) for recipe in RECIPES for name in networks()]
+    cells = [ds.sel({schema.RECIPE: recipe, schema.NETWORK: name}) for recipe in RECIPES for name in NETWORKS]
     numeric = [*SELECTIONS, "published", "cell parameters", "seeds"]
     return Table(
         "har2",
@@ -116,7 +113,7 @@ def _row(one: xr.Dataset) -> list[str]:
     seeds = f"{int(one['seeds'])}" + (f", {int(one['diverged'])} diverged" if one["diverged"] else "")
     numbers = f"{int(one['cell_parameters']):,}" if one["cell_parameters"] else ""
     published = f"{float(one['published']):.2f}"
-    return [recipe, network, *with_deviations(one), published, numbers, seeds, networks()[network], meaning]
+    return [recipe, network, *with_deviations(one), published, numbers, seeds, NETWORKS[network], meaning]
 
 
 @script("har2", (11.0, 6.4))
@@ -127,7 +124,7 @@ def figure(results: Results) -> Drawn:
     for ax, (recipe, title) in zip(panels, RECIPES.items(), strict=True):
         _draw(ds.sel({schema.RECIPE: recipe}), ax)
         ax.set(title=title, xlabel="test accuracy (%)", xlim=(LEAST, MOST))
-    panels[0].set_yticks(np.arange(len(networks())), list(networks()))
+    panels[0].set_yticks(np.arange(len(NETWORKS)), list(NETWORKS))
     panels[0].invert_yaxis()
     named: dict[str, Any] = {"published": Line2D([], [], color=style.BLACK, marker="|", ls="none", ms=14, mew=2)}
     named |= {name: Line2D([], [], ls="none", **look["drawn"]) for name, look in LOOK.items()}

@@ -56,9 +56,13 @@ def figure(results: Results) -> Drawn:
     regions = {name: results[f"region-{name}"] for name in INTEGRATORS}
     figure, axes = plt.subplots(3, 5, height_ratios=[1.1, 1, 1.5])
     for above, below, name in zip(axes[0], axes[1], INTEGRATORS, strict=True):
-        _draw_region(regions[name], name, above)
+        plot_step_region(regions[name], ax=above, color=LOOKS[name]["color"])
+        above.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
+        above.set_title(capital(LOOKS[name]["label"]), fontsize="medium")
+        above.get_legend().remove()
         _draw_orbit(results[f"orbit-{name}"], exact, LOOKS[name]["color"], below)
-        below.set_title(f"H {_in_percent(float(_change(drift, name)[-1]))}", fontsize="medium")
+        change = 100 * float(_change(drift, name)[-1])
+        below.set_title(f"H {'+' if change > 0 else '−'}{number(abs(change), 2)} %", fontsize="medium")
     axes[0, 0].set_ylabel("Im ελ")
     axes[1, 0].set_ylabel("h₂")
     for ax in axes[2]:
@@ -73,18 +77,6 @@ def figure(results: Results) -> Drawn:
         f"the last {TURN} of them": Line2D([], [], color=style.BLACK, lw=THICK),
     }
     return Drawn(figure, _measured(regions, drift, shown), named)
-
-
-def _in_percent(change: float) -> str:
-    """By how much it has changed."""
-    return f"{'+' if change > 0 else '−'}{number(100 * abs(change), 2)} %"
-
-
-def _draw_region(region: xr.Dataset, name: str, ax: Any) -> None:
-    plot_step_region(region, ax=ax, color=LOOKS[name]["color"])
-    ax.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
-    ax.set_title(capital(LOOKS[name]["label"]), fontsize="medium")
-    ax.get_legend().remove()
 
 
 def _draw_orbit(orbit: xr.Dataset, exact: xr.Dataset, colour: str, ax: Axes) -> None:

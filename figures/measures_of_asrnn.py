@@ -108,7 +108,7 @@ def outcomes() -> dict[str, Any]:
         done = [one for one in found if one.delay == delay and one.halving is not None]
         ranked = sorted(done, key=lambda one: one.halving or 0)
         first += ranked[0].short == "asRNN"
-        order.append(f"L = {delay:,}: {', '.join(f'{one.short} {one.halved}' for one in ranked)}")
+        order.append(f"L = {delay:,}: {', '.join(f'{one.short} {one.halving:,}' for one in ranked)}")
     each = [(one.delay, one.name) for one in found]
     return {
         "run": len(found),

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import numpy as np
 import xarray as xr
 
 from dynlab import io
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "kept"
 COMPRESSED = {"zlib": True, "complevel": 9, "shuffle": True}
-SAME = 1e-6  # relative: processors and kernels differ by less
-WHEN = ("created", "dynlab_version")  # attributes that differ though nothing else does
 Results = Mapping[str, xr.Dataset]
 
 
@@ -47,31 +44,13 @@ def told(file: str) -> dict[str, Any]:
 
 
 def keep(name: str, results: Results) -> None:
-    """Keep Datasets under `name`; one that differs from the kept one by rounding alone leaves that file as it is."""
+    """Keep Datasets under `name`."""
     for key, ds in results.items():
-        path = FOLDER / f"{name}.{key}.nc"
-        if path.exists() and same(io.open(path), ds):
-            continue
         packed = ds.copy()
         for array in packed.variables.values():
             if array.dtype.kind in "fic" and array.ndim:
                 array.encoding.update(COMPRESSED)
-        io.save(packed, path, overwrite=True)
-
-
-def same(one: xr.Dataset, other: xr.Dataset) -> bool:
-    """Tell whether two Datasets differ by rounding and by when they were made at most."""
-    attributes = [{key: value for key, value in ds.attrs.items() if key not in WHEN} for ds in (one, other)]
-    if attributes[0] != attributes[1] or one.sizes != other.sizes or set(one.variables) != set(other.variables):
-        return False
-    return all(_same_values(one[name].values, other[name].values) for name in one.variables)
-
-
-def _same_values(one: Any, other: Any) -> bool:
-    if one.dtype.kind not in "fc":
-        return bool((one == other).all())
-    scale = np.abs(one[np.isfinite(one)]).max(initial=0.0)
-    return bool(np.allclose(one, other, rtol=SAME, atol=SAME * scale, equal_nan=True))
+        io.save(packed, FOLDER / f"{name}.{key}.nc", overwrite=True)
 
 
 class Drawn(NamedTuple):

@@ -9,13 +9,12 @@ import xarray as xr
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.diagnostics.over_training import over_training
-from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.diagnostics.stability import stability
 from dynlab.errors import lookup
 from dynlab.matrices import planar_matrix
 from dynlab.systems import System, create
-from dynlab.systems.planar import PANELS, planar_system
+from dynlab.systems.planar import planar_system
 
 
 def vanilla():
@@ -93,7 +92,6 @@ OTHERS = {
     **dict.fromkeys(("plot_stability_disc", "plot_divergence"), lambda: first_call({}, "phase_plane")[0]),
     **dict.fromkeys(OF_SPECTRA, lambda: spectrum(euler(), inputs())),
     **dict.fromkeys(OF_STEPS, lambda: stability(euler(), inputs())),
-    "plot_phase_panels": lambda: phase_panels(PANELS[4:], steps=10),
     "plot_attractor": lambda: lyapunov(create("henon"), steps=400),
     "plot_over_training": lambda: over_training("spectrum", {0: vanilla(), 10: vanilla()}, inputs(), times=2),
 }

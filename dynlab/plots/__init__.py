@@ -7,7 +7,6 @@ makes it of a function that draws on axes.
 # Public name to "module:attribute".
 PLOTS: dict[str, str] = {
     "plot_phase_plane": "dynlab.plots.phase_plane:plot_phase_plane",
-    "plot_phase_panels": "dynlab.plots.phase_panels:plot_phase_panels",
     "plot_stability_disc": "dynlab.plots.stability_disc:plot_stability_disc",
     "plot_divergence": "dynlab.plots.phase_plane:plot_divergence",
     "plot_ernn_manifold": "dynlab.plots.ernn_manifold:plot_ernn_manifold",

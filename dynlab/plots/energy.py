@@ -16,7 +16,6 @@ LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every pi
     "implicit-midpoint": {"color": style.GREEN, "ls": (0, (5, 1)), "label": "implicit midpoint"},
     "exponential-euler": {"color": style.PURPLE, "ls": ":", "label": "exponential Euler"},
 }
-FADED, LONGER = 1e-3, 2.0  # of the largest H: less is not seen, and the axis ends at twice the time until then
 HIGHEST = 4.0  # times the flow's largest H, beyond which the axis is cut
 SMALLEST = 1e-16  # of a drift on a logarithmic axis: less is rounding
 
@@ -53,10 +52,6 @@ def plot_energy(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.6, "alpha": 0.5, "label": "the flow"} | artist)
     title = "H" + "; higher values are cut off" * (highest > top)
     ax.set(ylim=(low, 1.08 * top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)", title=title)
-    alive = (np.abs(exact) > FADED * np.abs(exact).max()).any(axis=0)
-    until = LONGER * float(ds[schema.TIME].values[alive].max(initial=0.0))
-    if 0 < until < float(ds[schema.TIME][-1]):  # after that all is 0 to the eye
-        ax.set_xlim(-0.03 * until, until)
 
 
 def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:

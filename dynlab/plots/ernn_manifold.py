@@ -43,7 +43,8 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     schema.check(ds, needs=["trajectory", "pair_sum", "equilibrium", "distance", "inner_path"])
     names = ds["network"].values.tolist()
     spread = ds["trajectory"].isel(network=0, sample=SAMPLE).std(schema.TIME).values
-    shown = np.sort(np.argsort(-spread, kind="stable")[:2])  # many of a ReLU network never leave 0
+    # many of a ReLU network never leave 0; a single one is drawn over itself
+    shown = np.resize(np.sort(np.argsort(-spread, kind="stable")[:2]), 2)
     ds = ds.isel({schema.STATE: shown}).assign_coords({schema.STATE: shown + 1})
     if ax is not None:
         return _draw_network(ds, names[0], ax, artist)
@@ -65,21 +66,19 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     moved = states if colour is None else np.concatenate([states, one["pair_sum"].values])
     thick: dict[str, Any] = {"color": style.GREY, "alpha": 0.5, "zorder": 1 if colour else 5}
     if "curve" in ds:
-        _plot(ax, seen, linewidth=7 if colour else 3, label="equilibrium manifold z*(x)", **thick)
+        ax.plot(*seen.T, linewidth=7 if colour else 3, label="equilibrium manifold z*(x)", **thick)
     elif colour:
-        _plot(ax, seen, marker="o", ls="none", ms=8, mew=0, label="equilibria z*(x)", **thick)
+        ax.plot(*seen.T, marker="o", ls="none", ms=8, mew=0, label="equilibria z*(x)", **thick)
     if colour is None:
-        _plot(
-            ax,
-            states,
+        ax.plot(
+            *states.T,
             **{"color": style.BLUE, "lw": 0.5, "marker": ".", "ms": 2, "label": "state h of RNN, FastRNN", **artist},
         )
     else:
-        _plot(ax, states, color=style.ORANGE, ls="none", marker=".", ms=2, label="state h of ERNN")
+        ax.plot(*states.T, color=style.ORANGE, ls="none", marker=".", ms=2, label="state h of ERNN")
         _draw_sums(ds, one, name, ax, {"color": colour, "ls": "none", "marker": ".", "ms": 4} | artist)
-    _plot(
-        ax,
-        states[:1],
+    ax.plot(
+        *states[:1].T,
         marker="o",
         label="initial state h₀",
         ms=14,
@@ -97,23 +96,17 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     return ax
 
 
-def _plot(ax: Axes, states: Real, **look: Any) -> None:
-    """States (k, 2), or of one dimension over their number."""
-    ax.plot(*(states.T if states.shape[1] == 2 else (np.arange(len(states)), states[:, 0])), **look)
-
-
 def _draw_sums(ds: xr.Dataset, one: xr.Dataset, name: str, ax: Axes, look: dict[str, Any]) -> None:
     """The sums that lie on the manifold where the inner iteration arrives, and how that gets there in step 1."""
     several = f" (K = {schema.settings(ds)['inner'][name][0]})" if len(_colours(ds)) > 1 else ""
-    _plot(ax, one["pair_sum"].values[1:], label=f"{_pair(ds)}{several}", **look)
+    ax.plot(*one["pair_sum"].values[1:].T, label=f"{_pair(ds)}{several}", **look)
     path, states = ds["inner_path"].values[SAMPLE], one["trajectory"].values
     reach = [np.nanmax(np.abs(way - states[0]), initial=0.0) for way in (path, states)]
     if name == ds["network"].values[0] and reach[0] > MOVES * reach[1]:
-        _plot(ax, path, color=style.BLACK, lw=1, marker="o", ms=2.5, label="inner iteration of step 1")
+        ax.plot(*path.T, color=style.BLACK, lw=1, marker="o", ms=2.5, label="inner iteration of step 1")
         arrived = ", z*(x₁)" if float(one["distance"][1]) < ARRIVED else ""
-        _plot(
-            ax,
-            path[-1:],
+        ax.plot(
+            *path[-1:].T,
             marker="X",
             label=f"end of that iteration{arrived}",
             ms=9,
@@ -131,7 +124,7 @@ def _pair(ds: xr.Dataset) -> str:
 def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
     """Limits that hold where the network moves, and most equilibria."""
     known = equilibria[np.isfinite(equilibria).all(axis=1)]
-    for axis, name in enumerate("xy"[: 2 if moved.shape[1] == 2 else 0]):
+    for axis, name in enumerate("xy"):
         most = np.quantile(known[:, axis], [1 - MOST, MOST]) if len(known) else np.empty(0)
         ends = np.append(moved[:, axis][np.isfinite(moved[:, axis])], most)
         room = MARGIN * (float(np.ptp(ends)) or 1.0)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import layout, style
@@ -101,16 +102,13 @@ def _of_flow(ds: xr.Dataset) -> bool:
     return ds["eigenvalue"].attrs["units"] == schema.PER_SECOND
 
 
-def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:
+def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], NDArray[np.int64]]:
     """The fixed points of each status, kind and stability, the most frequent first."""
-    groups: dict[tuple[str, str, int], list[int]] = {}
-    named = zip(ds["status"].values.tolist(), ds["kind"].values.tolist(), ds["stable"].values.tolist(), strict=True)
-    for index, key in enumerate(named):
-        groups.setdefault(key, []).append(index)
+    groups = ds[["status", "kind", "stable"]].to_dataframe().groupby(["status", "kind", "stable"], sort=False).indices
     return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
-def _entry(ds: xr.Dataset, status: str, kind: str, stable: int, members: list[int]) -> str:
+def _entry(ds: xr.Dataset, status: str, kind: str, stable: int, members: NDArray[np.int64]) -> str:
     words = kind if _of_flow(ds) else of_map(kind)
     words = words if status == "fixed point" else f"{status}: {words}"
     if "certified" in ds:

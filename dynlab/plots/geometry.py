@@ -112,8 +112,14 @@ def _draw_points(ds: xr.Dataset, ax: Axes, count: int, **artist: Any) -> None:
     for (growing, words), members in sorted(groups.items()):
         colour = {STABLE: style.STABLE, "unstable": style.UNSTABLE}.get(words, style.UNDECIDED)
         marker = "X" if words == UNDECIDED else MARKERS[min(growing, len(MARKERS) - 1)]
-        look: dict[str, Any] = {"marker": marker, "s": 46, "linewidths": 1.3, "edgecolors": colour, "zorder": 5}
-        look |= {"facecolors": colour if words == STABLE else style.GROUND}
+        look: dict[str, Any] = {
+            "marker": marker,
+            "s": 46,
+            "facecolors": colour if words == STABLE else style.GROUND,
+            "edgecolors": colour,
+            "linewidths": 1.3,
+            "zorder": 5,
+        }
         look |= {"depthshade": False} if count == 3 else {}
         said = f"{words}: {growing} direction{'s grow' if growing > 1 else ' grows'}" if growing else words
         ax.scatter(*positions[members].T, label=f"{len(members)} × {said}", **look | artist)

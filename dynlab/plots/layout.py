@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 
 from dynlab import schema
 from dynlab.plots import style
@@ -114,16 +113,29 @@ def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | N
     size = plt.rcParams["font.size"]
     line, letters = size * LINE / POINTS, int((width - 2 * EDGE) * POINTS / (size * LETTER))
     above, below = textwrap.fill(title, int(letters / 1.7)), _fitting(words, letters)
-    legend = _legend_of_all(figure, named) if named else None
+    legend = (
+        style.fitting_legend(
+            figure,
+            named.values(),
+            named,
+            len(named),
+            figure.bbox.width - 2 * EDGE * figure.dpi,
+            loc="lower left",
+            columnspacing=1.4,
+            borderaxespad=0.0,
+        )
+        if named
+        else None
+    )
     top = 1.45 * line * (above.count("\n") + 1) + 2 * EDGE
     bottom = (line * (below.count("\n") + 1) + 2 * EDGE) * bool(below) + EDGE
     low = bottom + (legend.get_window_extent().height / figure.dpi + EDGE if legend else 0.0)
     whole = height + (top + low if style.ASKED.get()[0] is None else 0.0)
     figure.set_size_inches(width, whole)
     engine.set(rect=(0, low / whole, 1, 1 - (top + low) / whole))
-    place: dict[str, Any] = {"x": EDGE / width, "ha": "left"}
-    figure.suptitle(above, y=1 - EDGE / whole, va="top", in_layout=False, **place)
-    figure.text(y=EDGE / whole, s=style.subscripts(below), va="bottom", linespacing=LINE / 1.2, **place)
+    left: dict[str, Any] = {"x": EDGE / width, "ha": "left"}
+    figure.suptitle(above, y=1 - EDGE / whole, va="top", in_layout=False, **left)
+    figure.text(y=EDGE / whole, s=style.subscripts(below), va="bottom", linespacing=LINE / 1.2, **left)
     if legend:
         legend.set_bbox_to_anchor((EDGE / width, bottom / whole), figure.transFigure)
     engine.execute(figure)  # legends below axes of one scale make other room for these, and so for themselves
@@ -137,15 +149,3 @@ def _fitting(words: str, letters: int) -> str:
         if len(lines) <= MOST_LINES:
             return "\n".join(lines)
     return textwrap.fill(words, letters, max_lines=MOST_LINES, placeholder=" …")
-
-
-def _legend_of_all(figure: Figure, named: Mapping[str, Any]) -> Legend:
-    """The legend of all panels, in as many columns as there is room for."""
-    for count in range(len(named), 0, -1):
-        legend = figure.legend(
-            list(named.values()), list(named), ncols=count, loc="lower left", columnspacing=1.4, borderaxespad=0.0
-        )
-        if count == 1 or legend.get_window_extent().width <= figure.bbox.width - 2 * EDGE * figure.dpi:
-            break
-        legend.remove()
-    return legend

@@ -11,23 +11,20 @@ from dynlab import schema
 from dynlab.plots import layout, style, unit_circle
 from dynlab.words import number
 
-SIZE, EIGENVALUES = (10.3, 4.8), (5.4, 4.6)  # inches; where nothing is proved
+SIZES = (5.4, 4.6), (10.3, 4.8)  # inches: where nothing is proved, and where something is
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
 UNSEEN = 0.03  # of half the plane's width: a smaller circle lies under the dot in its middle
 SHADES = 0.98  # quantile of the sizes that the colours reach
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    if not (ds["status"] == "proved").any():
-        return layout.panels(ds, [(_draw_eigenvalues, {})], EIGENVALUES, "No Lyapunov function")
-    return layout.panels(ds, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE, "Lyapunov function")
+    beside: list[layout.Panel] = [(_draw_levels, {})] * bool((ds["status"] == "proved").any())
+    return layout.panels(ds, [(plot_lyapunov_function, artist), *beside], SIZES[len(beside)], "Lyapunov function")
 
 
 @layout.picture(needs=("status", "ratio", "radius", "sampled_radius", "largest_rate"), figure=_figure)
 def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the plane of the two slowest directions around the fixed point whose proved set is the widest.
-
-    Where nothing is proved, the eigenvalues that forbid it.
 
     Parameters
     ----------
@@ -45,7 +42,13 @@ def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         Of the plane.
     """
     if not (ds["status"] == "proved").any():
-        _draw_eigenvalues(ds, ax)
+        is_flow = schema.settings(ds)["kind"] == "flow"
+        sizes = ds["eigenvalue"].values.real if is_flow else np.abs(ds["eigenvalue"].values)
+        largest = (
+            f":\nthe largest {'Re λ' if is_flow else '|μ|'} is {number(float(sizes.max()), 5)}" if sizes.size else ""
+        )
+        style.say(ax, f"no Lyapunov function is proved{largest}")
+        ax.set_axis_off()
         return
     place = int(ds["semi_axis"].isel({schema.MODE: 0}).fillna(-1).argmax(schema.FIXED_POINT))  # the widest proved set
     row = ds.isel({schema.FIXED_POINT: place})
@@ -76,45 +79,7 @@ def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def _draw_circle(ax: Axes, radius: float, look: dict[str, Any]) -> None:
-    border = radius * unit_circle.CIRCLE
-    ax.plot(border.real, border.imag, **look)
-
-
-def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> None:
-    """Why there is none: the eigenvalues at the fixed points, each by whether it grows."""
-    if "eigenvalue" not in ds or not ds.sizes[schema.FIXED_POINT]:
-        style.say(ax, "no Lyapunov function is proved")
-        ax.set_axis_off()
-        return
-    values = ds["eigenvalue"].values[np.isfinite(ds["eigenvalue"].values)]
-    of_flow, largest = schema.settings(ds)["kind"] == "flow", float(np.abs(values).max(initial=0.0))
-    if not of_flow:
-        unit_circle.draw_circle(ax)
-    style.cross(ax)
-    size, border = ("Re λ", "0") if of_flow else ("|μ|", "1")
-    sizes = values.real if of_flow else np.abs(values)
-    excess = (sizes - (not of_flow)) / (of_flow * largest or 1.0)
-    for chosen, marker, colour, words in (
-        (excess < -ROUNDING, "o", style.STABLE, f"{size} < {border}: decays"),
-        (np.abs(excess) <= ROUNDING, "s", style.UNDECIDED, f"{size} = {border} but for rounding"),
-        (excess > ROUNDING, "X", style.UNSTABLE, f"{size} > {border}: grows"),
-    ):
-        if chosen.any():
-            label = f"{words} ({chosen.sum()})"
-            ax.scatter(
-                values[chosen].real,
-                values[chosen].imag,
-                linewidths=0.4,
-                zorder=3,
-                label=label,
-                s=24,
-                marker=marker,
-                color=colour,
-                edgecolors=style.BLACK,
-            )
-    half, symbol = 1.15 * max(largest, np.finfo(float).tiny if of_flow else 1.0), "λ (1/s)" if of_flow else "μ"
-    ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel=f"Re {symbol}", ylabel=f"Im {symbol}")
-    ax.set_title(f"Largest {size}: {number(float(sizes.max(initial=-np.inf)), 5)}")
+    ax.plot(radius * unit_circle.CIRCLE.real, radius * unit_circle.CIRCLE.imag, **look)
 
 
 def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:

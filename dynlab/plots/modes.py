@@ -83,8 +83,15 @@ def plot_modes(ds: xr.Dataset, ax: Axes, *, fixed_point: int | None = None, **ar
     for name, (marker, colour, words) in FATES.items():
         for place, point in enumerate(points):
             own = (fate == name) & (numbers == point)
-            look: dict[str, Any] = {"s": 44, "marker": marker, "edgecolors": colour, "linewidths": 1.2, "zorder": 3}
-            look |= {"facecolors": style.GROUND if place else colour, "label": f"point {point}: {words}"}
+            look: dict[str, Any] = {
+                "s": 44,
+                "marker": marker,
+                "facecolors": style.GROUND if place else colour,
+                "edgecolors": colour,
+                "linewidths": 1.2,
+                "zorder": 3,
+                "label": f"point {point}: {words}",
+            }
             if own.any():
                 ax.scatter(turns[own], height[own], **look | artist)
         others = (fate == name) & ~np.isin(numbers, points)

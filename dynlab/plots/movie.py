@@ -1,13 +1,13 @@
 """The frames of movies: one figure a frame, all of one size with their axes in one place."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from dynlab import schema
 from dynlab.plots import style, titles
@@ -19,14 +19,12 @@ from dynlab.plots.stability_disc import SIDES, needs_close_up, plot_stability_di
 from dynlab.progress import through
 from dynlab.words import agree, counted, number, of_map
 
-Place = tuple[float, float, float, float]  # of axes, in parts of the figure
-
 SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 8.0), (6.4, 6.1)  # inches
+# of axes, in parts of the figure
 PLACE, ABOVE_LEGEND = (0.12, 0.12, 0.82, 0.76), (0.12, 0.3, 0.82, 0.62)
 LEFT, TIME_BAR, DISC = (0.08, 0.36, 0.43, 0.516), (0.6, 0.37, 0.3, 0.016), (0.62, 0.53, 0.34, 0.34)
 ROOM = 1.08
 TAIL, MOST_MOVING = 6, 8  # steps that a moving point leaves behind; trajectories
-NAMES = {"step_size": "step size ε"}
 
 
 def phase_frames(
@@ -46,7 +44,7 @@ def phase_frames(
     """
     near = any(map(needs_close_up, ends))
     discs = [plot_stability_disc(ds, ax=Figure().add_subplot(), close_up=near) for ds in ends]
-    limits = {each: _widest([disc.properties()[each] for disc in discs]) for each in ("xlim", "ylim")}
+    box = Bbox.union([disc.viewLim for disc in discs])
     named = legend_entries([plot_phase_plane(ds, ax=Figure().add_subplot()) for ds in ends])
     named |= {text: handle for text, handle in style.entries(*discs).items() if text not in SIDES.values()}
     for ds, value in through(zip(portraits, values, strict=True), len(values)):
@@ -55,14 +53,11 @@ def phase_frames(
             portrait = plot_phase_plane(ds, ax=figure.add_axes(LEFT))
             portrait.set(xlim=ds[schema.X].values[[0, -1]], ylim=ds[schema.Y].values[[0, -1]], aspect="equal")
             time_bar(ds, figure, cax=figure.add_axes(TIME_BAR), orientation="horizontal")
-            plot_stability_disc(ds, ax=figure.add_axes(DISC), close_up=near).set(**limits)
+            plot_stability_disc(ds, ax=figure.add_axes(DISC), close_up=near).set(xlim=box.intervalx, ylim=box.intervaly)
             figure.legend(named.values(), named, loc="lower left", bbox_to_anchor=(0.05, 0.0), ncols=2)
-            _title(figure, f"{titles.named_system(ds)}\n{NAMES.get(name, name)} = {number(value, 3)}{_kinds(ds)}")
+            varied = style.PARAMETERS.get(name, name).removesuffix(" (s)")
+            _title(figure, f"{titles.named_system(ds)}\n{varied} = {number(value, 3)}{_kinds(ds)}")
         yield figure
-
-
-def _widest(each: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    return min(low for low, _ in each), max(high for _, high in each)
 
 
 def spectrum_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
@@ -79,13 +74,14 @@ def spectrum_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
     half = ROOM * max(1.0, float(np.abs(values[np.isfinite(values)]).max(initial=0)))
     for place in through(_chosen(ds.sizes[schema.TRAINING_STEP], frames)):
         one = ds.isel({schema.TRAINING_STEP: place})
-
-        def draw(ax: Axes, one: xr.Dataset = one) -> None:
-            plot_spectrum(one, ax=ax).set(xlim=(-half, half), ylim=(-half, half), aspect="equal", title="")
-
         radius = number(float(one["spectral_radius"].median()), 3)
-        step = f"Step {int(one[schema.TRAINING_STEP]):,} of the training"
-        yield _frame(draw, f"{step}: spectral radius {radius}", SIZE, PLACE)
+        with style.style(SIZE):
+            figure = plt.figure(layout="none")
+            plot_spectrum(one, ax=figure.add_axes(PLACE)).set(
+                xlim=(-half, half), ylim=(-half, half), aspect="equal", title=""
+            )
+            _title(figure, f"Step {int(one[schema.TRAINING_STEP]):,} of the training: spectral radius {radius}")
+        yield figure
 
 
 def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
@@ -106,16 +102,16 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
     of = f" of {count}" if drawn < count else ""
     words = f"{drawn}{of} {agree(drawn, 'state', 'states')}, with the last {TAIL} steps as a trail"
     for t in through(_chosen(ds.sizes[schema.TIME], frames)):
-
-        def draw(ax: Axes, t: int = t) -> None:
-            plot_geometry(ds, ax=ax)
+        with style.style(TALL):
+            figure = plt.figure(layout="none")
+            ax = plot_geometry(ds, ax=figure.add_axes(ABOVE_LEGEND))
             look: dict[str, Any] = {"color": style.PURPLE, "zorder": 6}
             ax.plot(*moving[:, max(0, t - TAIL) : t + 1].transpose(2, 1, 0), lw=1.4, alpha=0.8, **look)
-            look |= {"s": 30, "edgecolors": style.BLACK, "linewidths": 0.6}
-            ax.scatter(*moving[:, t].T, label=words, **look)
+            dots: dict[str, Any] = {"s": 30, "edgecolors": style.BLACK, "linewidths": 0.6, "label": words} | look
+            ax.scatter(*moving[:, t].T, **dots)
             style.legend_below(ax, 2)
-
-        yield _frame(draw, f"{titles.of_whom(ds)}\nstep {int(ds[schema.TIME].values[t]):,} {among}", TALL, ABOVE_LEGEND)
+            _title(figure, f"{titles.of_whom(ds)}\nstep {int(ds[schema.TIME].values[t]):,} {among}")
+        yield figure
 
 
 def _kinds(ds: xr.Dataset) -> str:
@@ -131,14 +127,6 @@ def _kinds(ds: xr.Dataset) -> str:
 
 def _chosen(count: int, most: int) -> list[int]:
     return [int(place) for place in np.linspace(0, count - 1, min(count, most)).round()]
-
-
-def _frame(draw: Callable[[Axes], Any], title: str, size: tuple[float, float], place: Place) -> Figure:
-    with style.style(size):
-        figure = plt.figure(layout="none")
-        draw(figure.add_axes(place))
-        _title(figure, title)
-    return figure
 
 
 def _title(figure: Figure, words: str) -> None:

@@ -23,23 +23,28 @@ STABILITY = {
 }
 
 
-def plot_over_training(
-    ds: xr.Dataset, *, variable: str = "", label: str = "", ax: Axes | None = None, **artist: Any
-) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    drawn: list[layout.Panel] = [(_draw, artist | {"panel": panel}) for panel in json.loads(ds.attrs["panels"])]
+    size = min(len(drawn), layout.MOST_BESIDE) * PANEL[0], PANEL[1] * -(-len(drawn) // layout.MOST_BESIDE)
+    return layout.panels(ds, drawn, size, _title(ds))
+
+
+def _title(ds: xr.Dataset) -> str:
+    return f"At {ds.sizes[schema.TRAINING_STEP]} steps of its training"
+
+
+@layout.picture(needs=[schema.TRAINING_STEP], legend=False, figure=_figure)
+def plot_over_training(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the median of a variable over samples (and times) at each step of a training, its quartiles and its range.
 
     Parameters
     ----------
     ds : Dataset
         Result of `dynlab.over_training`.
-    variable : str
-        Another than those that the diagnostic is told by.
-    label : str
-        Whose it is, in the legend, where several are drawn on the same axes.
     ax : Axes, optional
         Axes for the first of its pictures alone. Without it a figure is made of all, with the verdict below.
     **artist
-        For the lines: their ``color`` is that of the bands too.
+        For the lines: their ``color`` is that of the bands too, their ``label`` stands in the legend.
 
     Returns
     -------
@@ -51,23 +56,12 @@ def plot_over_training(
     Of fixed points each is a point at the modulus of its leading multiplier, of bifurcations each one at the value of
     the parameter; shares of a whole are stacked.
     """
-    schema.check(ds, needs=[schema.TRAINING_STEP, variable] if variable else [schema.TRAINING_STEP])
-    panels: list[dict[str, Any]] = json.loads(ds.attrs["panels"])
-    if variable and variable != panels[0]["curves"][0]["variable"]:
-        name = ds[variable].attrs["long_name"]
-        panels = [{"drawn": "bands", "curves": [{"variable": variable, "isel": {}, "name": name}]}]
-    title = f"At {ds.sizes[schema.TRAINING_STEP]} steps of its training"
-    if ax is None:
-        drawn = [(_draw, artist | {"panel": panel, "label": label}) for panel in panels]
-        size = min(len(panels), layout.MOST_BESIDE) * PANEL[0], PANEL[1] * -(-len(panels) // layout.MOST_BESIDE)
-        return layout.panels(ds, drawn, size, title)
-    _draw(ds, ax, panels[0], label, **artist)
-    ax.set_title(title)
-    return ax
+    _draw(ds, ax, json.loads(ds.attrs["panels"])[0], **artist)
+    ax.set_title(_title(ds))
 
 
-def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist: Any) -> None:
-    DRAW[panel.get("drawn", "bands")](ds, panel, ax, label, **artist)
+def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], **artist: Any) -> None:
+    DRAW[panel.get("drawn", "bands")](ds, panel, ax, **artist)
     low, high = ax.dataLim.intervaly
     if panel.get("log") and low > 0 and high > FAR * low:
         ax.set_yscale("log")
@@ -76,31 +70,32 @@ def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist:
     if panel.get("border") is not None and panel["border_name"] not in ax.get_legend_handles_labels()[1]:
         ax.axhline(panel["border"], color=style.BLACK, lw=1, ls=":", zorder=1, label=panel["border_name"])
     first = panel["curves"][0]
-    units = ds[first["variable"]].attrs["units"]
-    named = xr.DataArray(attrs={"long_name": panel.get("label") or first["name"], "units": units})
-    ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=style.label(named))
+    words = ds[first["variable"]].attrs | {"long_name": panel.get("label") or first["name"]}
+    ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=style.label(xr.DataArray(attrs=words)))
     style.whole(ax.xaxis)
     if ax.get_legend_handles_labels()[1]:
         style.legend_below(ax, 2)
 
 
-def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
+def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist: Any) -> None:
     """Each at the modulus of its leading multiplier, by its stability."""
     curve = panel["curves"][0]
     values = ds[curve["variable"]].isel(curve["isel"]).transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
     stable = ds["stable"].transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
     for value, (colour, marker, word) in STABILITY.items():
-        _scatter(ds, ax, np.abs(values), stable == value, label, word, **{"color": colour, "marker": marker} | artist)
+        look = {"color": colour, "marker": marker, "label": word}
+        _scatter(ds, ax, np.abs(values), stable == value, **look | artist)
     ax.axhline(1, color=style.BLACK, lw=1, ls=":", zorder=1, label="modulus 1")
 
 
-def _draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
+def _draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist: Any) -> None:
     """Each at the value of the parameter, by its kind, in the range that was followed."""
     kinds, settings = ds["bifurcation_kind"].values, schema.settings(ds)
     found = sorted(set(kinds.ravel()) - {"not there"})
     for number, kind in enumerate(found):
-        look = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS[kind]["marker"]} | artist
-        _scatter(ds, ax, ds["bifurcation_parameter"].values, kinds == kind, label, WORDS.get(kind, kind), **look)
+        look = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS[kind]["marker"]}
+        look["label"] = WORDS.get(kind, kind)
+        _scatter(ds, ax, ds["bifurcation_parameter"].values, kinds == kind, **look | artist)
     if not found:
         ax.plot([], [], ls="none", label="no bifurcation was found")
     if settings["parameter"].endswith("*") and settings["lowest"] < 1 < settings["highest"]:  # a factor
@@ -108,47 +103,46 @@ def _draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: s
     ax.set_ylim(settings["lowest"], settings["highest"])
 
 
-def _scatter(
-    ds: xr.Dataset, ax: Axes, values: np.ndarray, chosen: np.ndarray, label: str, word: str, **look: Any
-) -> None:
+def _scatter(ds: xr.Dataset, ax: Axes, values: np.ndarray, chosen: np.ndarray, **look: Any) -> None:
     """The chosen values (step, place) over the steps."""
     if chosen.any():
         across = np.broadcast_to(ds[schema.TRAINING_STEP].values[:, None], values.shape)
-        name = ": ".join(filter(None, [label, word]))
-        ax.plot(across[chosen], values[chosen], label=name, **{"ms": 5, "ls": "none", "alpha": 0.85, **look})
+        ax.plot(across[chosen], values[chosen], **{"ms": 5, "ls": "none", "alpha": 0.85, **look})
 
 
 RANGE, HALF = 0.15, 0.35  # opacity
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))  # for grey print
 
-Curve = tuple[str, NDArray[np.float64], NDArray[np.float64] | None]  # name, values (step, value), standard errors
 
-
-def _draw_bands(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
+def _draw_bands(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist: Any) -> None:
     """Every curve of the panel: a line where there is one value a step, else median, middle half and range."""
     curves = [drawn for curve in panel["curves"] for drawn in _curves(ds, curve, bool(panel.get("log")))]
     alone, steps = len(curves) == 1, ds[schema.TRAINING_STEP].values
     for number, (called, values, error) in enumerate(curves):
-        look: dict[str, Any] = {"color": style.CYCLE[number % len(style.CYCLE)], "lw": 1.8, "ms": 3, "zorder": 3}
-        look |= {"marker": ".", "ls": DASHES[number % len(DASHES)]} | artist
-        name = ": ".join(filter(None, [label, "" if alone and values.shape[1] > 1 else called]))
+        dashes, colour = DASHES[number % len(DASHES)], style.CYCLE[number % len(style.CYCLE)]
+        look = {"color": colour, "ls": dashes, "lw": 1.8, "marker": ".", "ms": 3, "zorder": 3} | artist
         if values.shape[1] == 1:
-            ax.plot(steps, values[:, 0], label=name or None, **look)
+            ax.plot(steps, values[:, 0], **{"label": called} | look)
             if error is not None:
-                ends, band = (values[:, 0] - error, values[:, 0] + error), f"{name}: ± one standard error"
+                ends, band = (values[:, 0] - error, values[:, 0] + error), f"{called}: ± one standard error"
                 ax.fill_between(steps, *ends, color=look["color"], alpha=HALF, lw=0, label=band)
             continue
-        prefix, marks = f"{name}: " if name else "", style.quantiles(values.T, (0.0, 0.25, 0.5, 0.75, 1.0))
+        marks = style.quantiles(values.T, (0.0, 0.25, 0.5, 0.75, 1.0))
         for low, opacity, words in ((0, RANGE, f"range of {values.shape[1]:,} values"), (1, HALF, "middle half")):
-            shown = f"{prefix}{words}" if alone else None
+            shown = words if alone else None
             ax.fill_between(steps, marks[low], marks[4 - low], color=look["color"], alpha=opacity, lw=0, label=shown)
-        ax.plot(steps, marks[2], label=f"{prefix}median" if alone else f"{name} (median)", **look)
+        ax.plot(steps, marks[2], **{"label": "median" if alone else f"{called} (median)"} | look)
     if alone and curves[0][0].endswith("left out"):
         ax.plot([], [], ls="none", label=curves[0][0].rpartition(", ")[2])
 
 
-def _curves(ds: xr.Dataset, curve: dict[str, Any], log: bool) -> Iterator[Curve]:
-    """The curves of one variable, of each of its parts where it is told by parts; NaN where nothing can be drawn."""
+def _curves(
+    ds: xr.Dataset, curve: dict[str, Any], log: bool
+) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64] | None]]:
+    """The name, values (step, value) and standard errors of a variable, or of each of the parts that it is told by.
+
+    They are NaN where nothing can be drawn.
+    """
     array, along = ds[curve["variable"]].isel(curve["isel"]), curve.get("each")
     error = ds[curve["error"]].values.astype(float) if curve.get("error") else None
     several = [(str(value), array.sel({along: value})) for value in ds[along].values] if along else []
@@ -180,7 +174,7 @@ REST = {
 }
 
 
-def _draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
+def _draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist: Any) -> None:
     """Areas that add up to 1, in the order of the legend from below; of a class each attractor has its own."""
     steps, (first, *rest) = ds[schema.TRAINING_STEP].values, panel["curves"]
     shares = np.nan_to_num(ds[first["variable"]].values)
@@ -197,14 +191,8 @@ def _draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **a
     below = np.zeros(len(steps))
     for name, colour, values in stack:
         for number, one in enumerate(values.T[values.any(axis=0)]):
-            shown = None if number else ": ".join(filter(None, [label, name]))
-            ax.fill_between(
-                steps,
-                below,
-                below + one,
-                label=shown,
-                **{"facecolor": colour, "edgecolor": style.GREY, "lw": 0.8, "alpha": 0.85, **artist},
-            )
+            look: dict[str, Any] = {"facecolor": colour, "edgecolor": style.GREY, "lw": 0.8, "alpha": 0.85}
+            ax.fill_between(steps, below, below + one, **look | {"label": None if number else name} | artist)
             below = below + one
     ax.vlines(steps, 0, 1, color=style.BLACK, lw=0.4, alpha=0.4)  # where a checkpoint is
     ax.set(xlim=(steps[0], steps[-1]), ylim=(0, 1))

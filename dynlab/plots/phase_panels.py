@@ -1,67 +1,22 @@
-"""Eight phase portraits in one figure."""
+"""Several phase portraits in one figure: each with what it shows, and one legend for all."""
 
 from collections.abc import Sequence
 from typing import Any, cast
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpecBase, SubplotSpec
+from matplotlib.gridspec import SubplotSpec
 from matplotlib.lines import Line2D
 
-from dynlab import schema
-from dynlab.plots import layout, phase_portrait, style
-from dynlab.plots.phase_plane import plot_phase_plane, time_bar
+from dynlab.plots import phase_portrait, style
+from dynlab.plots.phase_plane import plot_phase_plane
 from dynlab.words import number
 
-SIZE, COLUMNS = (11.0, 7.6), 4  # inches
 OWNERS = ("flow: ", "map: ", "Euler's map: ")  # how a portrait's legend begins the kind of an equilibrium
 MARKERS = {"stable": 1, "unstable": 0, "stability undecided": -1}
 # The variables that only a panel with a flow, or with a line of equilibria or a conserved quantity, has.
 OPTIONAL = ("flow_kind", "flow_stable", "flow_eigenvalue", "critical_step", "conserved", "line_direction")
-
-
-def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Draw the portraits side by side, each with its kinds, one legend and one scale of time.
-
-    Parameters
-    ----------
-    ds : Dataset
-        Result of `dynlab.diagnostics.phase_plane.panels.phase_panels`.
-    ax : Axes, optional
-        Axes whose place is divided among the panels; without it a figure is made.
-    **artist
-        For the orbits' lines.
-
-    Returns
-    -------
-    Axes
-        Axes of the first panel.
-    """
-    schema.check(ds, needs=["trajectory", "velocity", "equilibrium", "title", "grid_x", "grid_y"])
-    letters = ds["panel"].values.tolist()
-    columns = min(COLUMNS, -(-len(letters) // 2))
-    rows = -(-len(letters) // columns)
-    with style.style(SIZE):
-        if ax is None:
-            figure = plt.figure()
-            grid: GridSpecBase = figure.add_gridspec(rows, columns)
-        else:
-            figure = cast(Figure, ax.get_figure(root=True))
-            grid = cast(SubplotSpec, ax.get_subplotspec()).subgridspec(rows, columns, wspace=0.25, hspace=0.45)
-            ax.set_axis_off()
-        drawn = [
-            draw_panel(
-                panel(ds, letter), figure.add_subplot(grid[divmod(place, columns)]), f"({letter}) {title}", **artist
-            )
-            for place, (letter, title) in enumerate(zip(letters, ds["title"].values, strict=True))
-        ]
-        if ax is None:
-            time_bar(ds, figure, ax=drawn, location="bottom", shrink=0.4, pad=0.02, aspect=40)
-            layout.finish(ds, figure, "Phase portraits", legend_entries(drawn))
-    return drawn[0]
 
 
 def draw_panel(one: xr.Dataset, ax: Axes, title: str, **artist: Any) -> Axes:
@@ -84,11 +39,16 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
         if undecided or stable >= 0:
             kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, phase_portrait.FLOW_SIZE))
     if "flow: center" in labels:
-        neutral: dict[str, Any] = phase_portrait.marker(1, phase_portrait.FLOW_SIZE) | phase_portrait.CENTER
-        kept["center"] = Line2D([], [], linestyle="none", **neutral)
+        kept["center"] = Line2D(
+            [], [], linestyle="none", **phase_portrait.marker(1, phase_portrait.FLOW_SIZE) | phase_portrait.CENTER
+        )
     if any(text.startswith(OWNERS[2]) for text in labels):
-        ring: dict[str, Any] = phase_portrait.marker(0, phase_portrait.MAP_SIZE) | {"markeredgecolor": style.BLACK}
-        kept["small: of Euler's map"] = Line2D([], [], linestyle="none", **ring)
+        kept["small: of Euler's map"] = Line2D(
+            [],
+            [],
+            linestyle="none",
+            **phase_portrait.marker(0, phase_portrait.MAP_SIZE) | {"markeredgecolor": style.BLACK},
+        )
     return kept
 
 

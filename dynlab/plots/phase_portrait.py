@@ -90,12 +90,8 @@ def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
     for axis, component, (colour, dashes) in zip((schema.X, schema.Y), fine, looks, strict=True):
         if component.min() < 0 < component.max():
             ax.contour(x, y, component, levels=[0.0], zorder=2, colors=[colour], linestyles=[dashes], linewidths=1.3)
-            ax.plot([], [], color=colour, linestyle=dashes, label=f"nullcline of {named(ds, axis)}")
-
-
-def named(ds: xr.Dataset, axis: str) -> str:
-    """Return the name of the state on an axis, as h₁ or x."""
-    return str(ds[axis].attrs["long_name"]).removeprefix("state ")
+            name = str(ds[axis].attrs["long_name"]).removeprefix("state ")  # h₁ or x
+            ax.plot([], [], color=colour, linestyle=dashes, label=f"nullcline of {name}")
 
 
 def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:
@@ -230,8 +226,7 @@ def draw_eigenvectors(ds: xr.Dataset, ax: Axes) -> None:
         length = 1 / np.hypot(*(vector / half))
         for side in (length, -length):
             ends = at + BEGINS * side * vector, at + side * vector
-            arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "mutation_scale": 11}
-            arrow |= dict.fromkeys(("shrinkA", "shrinkB"), 0)
+            arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.8, "mutation_scale": 11, "shrinkA": 0, "shrinkB": 0}
             ax.annotate("", ends[int(grows)], ends[1 - int(grows)], arrowprops=arrow, zorder=6.5)
         if style.once(ax, label):
             ax.plot([], [], color=colour, linewidth=1.8, marker=">", markersize=5, label=label)

@@ -27,10 +27,9 @@ SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has n
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    closer = bool(np.isfinite(ds["close_up_half_width"]))
-    near: list[layout.Panel] = [(_draw_close_up, artist)] * closer
+    near: list[layout.Panel] = [(_draw_close_up, artist)] * bool(np.isfinite(ds["close_up_half_width"]))
     drawn = [(plot_pseudospectrum, artist), *near, (_draw_powers, {})]
-    return layout.panels(ds, drawn, (WIDTH, TALLER if closer else LOW), "Pseudospectrum")
+    return layout.panels(ds, drawn, (WIDTH, TALLER if near else LOW), "Pseudospectrum")
 
 
 @layout.picture(

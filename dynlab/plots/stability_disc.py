@@ -17,7 +17,8 @@ ROUNDING = 1e-15  # of a multiplier of modulus 1
 CLOSE_UP, ROOM = 1.3, 0.12  # the close-up reaches so far beyond the eigenvalue; around a whole disc
 
 
-def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool = False, **artist: Any) -> Axes:
+@layout.picture("Eigenvalues", (4.6, 4.2), needs=["equilibrium"], legend=False)
+def plot_stability_disc(ds: xr.Dataset, ax: Axes, *, close_up: bool = False, **artist: Any) -> None:
     """Draw ελ beside Euler's disc |1 + ελ| ≤ 1, with its path as ε grows; a map's multipliers beside |μ| ≤ 1.
 
     Parameters
@@ -35,9 +36,6 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     What is drawn has labels; in axes of your own the legend's place is yours.
     """
     is_flow, is_map = "flow_kind" in ds, "map_kind" in ds
-    schema.check(ds, needs=["flow_eigenvalue" if is_flow else "map_eigenvalue"])
-    if ax is None:
-        return layout.panels(ds, [(plot_stability_disc, artist)], (4.6, 4.2), "Eigenvalues")
     values, stable = (ds[f"{'map' if is_map else 'flow'}_{name}"].values for name in ("eigenvalue", "stable"))
     values = values - 1 if is_flow and is_map else values
     centre, radius, title = _disc(ds, is_flow, is_map)
@@ -67,13 +65,12 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
         top = float(values.imag.max()) * CLOSE_UP
         left = min(float(values.real.min()), -(top**2) / 2) * CLOSE_UP
         ax.set(xlim=(left, max(0.0, float(values.real.max())) * CLOSE_UP - 0.25 * left), ylim=(0, top))
-        return ax
+        return
     reach = radius or float(np.abs(values).max(initial=1.0))
     low, high = float(values.real.min(initial=centre - reach)), float(values.real.max(initial=centre + reach))
     tall = float(np.abs(values.imag).max(initial=reach))
     pad = ROOM * max(high - low, 2 * tall)
     ax.set(xlim=(low - pad, high + pad), ylim=(-tall - pad, tall + pad), aspect="equal")
-    return ax
 
 
 def needs_close_up(ds: xr.Dataset) -> bool:

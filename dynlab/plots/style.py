@@ -142,14 +142,32 @@ def legend_below(ax: Axes, columns: int = 4, **options: Any) -> Legend:
     down = ScaledTranslation(0.0, -UNDER * size / POINTS, figure.dpi_scale_trans)
     handles: list[Any] = options.pop("handles", None) or ax.get_legend_handles_labels()[0]
     labels = [str((one if hasattr(one, "get_label") else one[0]).get_label()) for one in handles]
-    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": 0.0}
-    place |= {"bbox_transform": ax.transAxes + down, "columnspacing": 1.2} | options
-    for count in range(columns, 0, -1):
-        legend = ax.legend(handles, labels, ncols=count, **place)
-        if legend.get_window_extent().width <= room:
-            return legend
+    place = {
+        "loc": "upper center",
+        "bbox_to_anchor": (0.5, 0.0),
+        "bbox_transform": ax.transAxes + down,
+        "borderaxespad": 0.0,
+        "columnspacing": 1.2,
+        **options,
+    }
+    legend = fitting_legend(ax, handles, labels, columns, room, **place)
+    if legend.get_window_extent().width <= room:
+        return legend
     letters = int(room / figure.dpi * POINTS / (size * LETTER)) - 6  # beside the handle
     return ax.legend(handles, [textwrap.fill(words, max(letters, 12)) for words in labels], **place)
+
+
+def fitting_legend(owner: Any, handles: Any, labels: Any, columns: int, room: float, **place: Any) -> Legend:
+    """Put a legend on axes or a figure, in at most so many columns, and fewer where these are wider than the room.
+
+    The room is in pixels.
+    """
+    for count in range(columns, 0, -1):
+        legend: Legend = owner.legend(handles, labels, ncols=count, **place)
+        if count == 1 or legend.get_window_extent().width <= room:
+            break
+        legend.remove()
+    return legend
 
 
 def entries(*drawn: Axes) -> dict[str, Any]:

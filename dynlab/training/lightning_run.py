@@ -1,7 +1,6 @@
 """Lightning's part of a run: its trainer, its loggers and its checkpoints."""
 
 import logging
-import os
 import signal
 import warnings
 from collections.abc import Callable, Iterator
@@ -58,11 +57,12 @@ def fit(
     if progress:
         callbacks.append(RichProgressBar(console_kwargs={"stderr": True}))
     kind, _, index = device.partition(":")
-    with _quiet(), _arithmetic(settings.deterministic), torch.random.fork_rng(devices=[]):
+    with _quiet(), _arithmetic(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         trainer = Trainer(
             accelerator=kind,
             devices=[int(index)] if index and kind != "cpu" else 1,
+            deterministic=settings.deterministic or None,
             precision=PRECISIONS[settings.precision],
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
@@ -86,19 +86,14 @@ def fit(
 
 
 @contextmanager
-def _arithmetic(deterministic: bool) -> Iterator[None]:
+def _arithmetic() -> Iterator[None]:
     """Keep cuDNN to float32, whose factors it rounds to ten bits otherwise, and take denormal numbers for 0.
-
-    Where it is to be deterministic cuBLAS has to be told before its first product, by a variable of the environment.
 
     A gradient that vanishes on its way back through a thousand steps goes through them, and a processor takes some
     twenty times as long for each.
     """
     rounded, flushed = torch.backends.cudnn.allow_tf32, float(torch.full((), DENORMAL) * 1) == 0
-    before = torch.are_deterministic_algorithms_enabled()
-    if deterministic:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(deterministic or before)
+    before = torch.are_deterministic_algorithms_enabled()  # which the trainer asks for where the settings do
     torch.backends.cudnn.allow_tf32 = False
     torch.set_flush_denormal(True)
     try:

@@ -37,9 +37,5 @@ class Preset:
     chosen: str = ""
 
 
-def _presets() -> dict[str, Preset]:
-    rows = tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
-    return {name: Preset(**row | {"settings": Settings.of(row["settings"])}) for name, row in rows.items()}
-
-
-PRESETS = _presets()
+_ROWS = tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
+PRESETS = {name: Preset(**row | {"settings": Settings.of(row["settings"])}) for name, row in _ROWS.items()}

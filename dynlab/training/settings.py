@@ -15,14 +15,11 @@ MOST_THREADS = 1024
 # What the learning rate of constrained parameters is a part of where none is set: the authors of expRNN, dtriv, scoRNN,
 # asRNN and, on permuted MNIST, nnRNN take a tenth.
 CONSTRAINED_DIVISOR = 10.0
-RMSPROP_ALPHA = 0.99  # torch's
-HALVE_EVERY = 10
 PLATEAU = "plateau"
 PRECISIONS: dict[str, Literal["32-true", "bf16-mixed"]] = {
     "float32": "32-true",
     "bf16": "bf16-mixed",
 }  # to Lightning's words
-DEFAULT_CUTOFF, DEFAULT_L1_SHARE = 1.0, 0.5
 # Settings, whether a value of theirs is allowed, and in words.
 RANGES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
     (("weight_decay", "penalty", "clip", "noise"), lambda value: 0 <= value < math.inf, "finite and not negative"),
@@ -31,6 +28,13 @@ RANGES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
     # the system may end the process that asks for more threads
     (("threads",), lambda value: value <= MOST_THREADS, f"at most {MOST_THREADS:,}"),
 )
+# Settings that only some values of others read.
+WITHOUT: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "halve_every": (("schedule",), ("halve", "tenth")),
+    "cutoff": (("loss",), ("huber", "smooth-l1")),
+    "l1_share": (("loss",), ("elastic-net",)),
+    "alpha": (("optimizer", "constrained_optimizer"), ("rmsprop",)),
+}
 LOSSES = ("mse", "l1", "huber", "smooth-l1", "elastic-net")  # `dynlab.training.network.LOSSES` has the functions
 
 
@@ -108,10 +112,10 @@ class Settings:
     constrained_lr: float | None = None
     constrained_optimizer: str | None = None
     schedule: str = "constant"
-    halve_every: int = HALVE_EVERY
+    halve_every: int = 10
     warmup: int = 0
     weight_decay: float = 0.0
-    alpha: float = RMSPROP_ALPHA
+    alpha: float = 0.99
     penalty: float = 0.0
     clip: float = 0.0
     dropout: float = 0.0
@@ -119,8 +123,8 @@ class Settings:
     label_smoothing: float = 0.0
     ema: float = 0.0
     loss: str | None = None
-    cutoff: float = DEFAULT_CUTOFF
-    l1_share: float = DEFAULT_L1_SHARE
+    cutoff: float = 1.0
+    l1_share: float = 0.5
     embedding: int = 0
     carry: bool = False
     augment: tuple[str, ...] = ()
@@ -147,34 +151,18 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value not in allowed:
                 raise unknown(name.replace("_", " "), value, allowed)
-        halves, clips = self.schedule in ("halve", "tenth"), self.loss in ("huber", "smooth-l1")
-        both, without = (self.optimizer, self.constrained_optimizer), "does nothing without"
         refuse(
-            [
-                (
-                    self._apart and self.constrained_lr is None,
-                    f"--constrained-optimizer {self.constrained_optimizer} has a learning rate of another meaning than "
-                    f"{self.optimizer}'s: set --constrained-lr too.",
-                ),
-                (
-                    self.halve_every != HALVE_EVERY and not halves,
-                    f"--halve-every {without} --schedule halve or tenth: leave it out, or add that.",
-                ),
-                (
-                    self.cutoff != DEFAULT_CUTOFF and not clips,
-                    f"--cutoff {without} --loss huber or smooth-l1: leave it out, or add that.",
-                ),
-                (
-                    self.l1_share != DEFAULT_L1_SHARE and self.loss != "elastic-net",
-                    f"--l1-share {without} --loss elastic-net: leave it out, or add that.",
-                ),
-                (
-                    self.alpha != RMSPROP_ALPHA and "rmsprop" not in both,
-                    f"--alpha is rmsprop's and the optimizer is {self.optimizer}: leave it out, or set --optimizer "
-                    "rmsprop.",
-                ),
-            ]
+            (
+                getattr(self, name) != getattr(Settings, name) and not {getattr(self, one) for one in of} & set(values),
+                f"{option(name)} does nothing without {option(of[0])} {' or '.join(values)}: leave it out or add that.",
+            )
+            for name, (of, values) in WITHOUT.items()
         )
+        if self._apart and self.constrained_lr is None:
+            raise UserError(
+                f"--constrained-optimizer {self.constrained_optimizer} has a learning rate of another meaning than "
+                f"{self.optimizer}'s: set --constrained-lr too."
+            )
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Settings":

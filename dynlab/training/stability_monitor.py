@@ -5,15 +5,35 @@ It goes with any LightningModule that holds an RNN, GRU or LSTM of torch, a Cell
     Trainer(callbacks=[StabilityMonitor(every_n_steps=200)])
 """
 
+import math
+from contextlib import ExitStack
 from typing import Any
 
+import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
 
+from dynlab import schema
+from dynlab.arguments import check_at_least
+from dynlab.checkpoints.modules import part_system, recurrent_parts, unwrapped
+from dynlab.checkpoints.naming import choose
+from dynlab.checkpoints.recording import listen
+from dynlab.diagnostics.gradient.gradient_norms import gradient
+from dynlab.diagnostics.lyapunov.lyapunov_exponents import lyapunov
+from dynlab.diagnostics.spectrum import spectrum
+from dynlab.errors import UserError
+from dynlab.numerics.threads import one_torch_thread
+from dynlab.systems.module_copy import copied
 from dynlab.training.module import Training
-from dynlab.training.stability_watch import StabilityWatch
+
+LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT = (
+    "stability/log_gradient",
+    "stability/spectral_radius",
+    "stability/largest_exponent",
+)
 
 
-class StabilityMonitor(StabilityWatch, Callback):
+class StabilityMonitor(Callback):
     """Logs ln ‖∂h_T/∂h_1‖₂, the spectral radius and the largest running exponent every so many steps.
 
     The first `samples` sequences of the batch that is being learned are measured, along the inputs that the layer
@@ -44,24 +64,82 @@ class StabilityMonitor(StabilityWatch, Callback):
     goes on.
     """
 
+    def __init__(self, every_n_steps: int = 200, *, layer: str | None = None, samples: int = 2, times: int = 4) -> None:
+        check_at_least(1, every_n_steps=every_n_steps, samples=samples, times=times)
+        self.every_n_steps = every_n_steps
+        self.layer = layer
+        self.samples = samples
+        self.times = times
+        self.failure: str | None = None
+        self._inputs: Tensor | None = None
+        self._listening = ExitStack()
+        self._last_step: int | None = None
+
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        self._find(pl_module)
+        found = recurrent_parts(unwrapped(pl_module))
+        if not found:
+            raise UserError(
+                f"StabilityMonitor found no RNN, GRU, LSTM or system of dynlab's in {type(pl_module).__name__}: leave "
+                "it out."
+            )
+        self._chosen = choose(found, self.layer)
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
-        if not trainer.is_global_zero or not self._due(trainer.global_step):
+        step = trainer.global_step  # which batches whose gradients are accumulated share
+        if not trainer.is_global_zero or step % self.every_n_steps or step == self._last_step:
             return
+        self._last_step = step
         if isinstance(pl_module, Training):  # which runs its system by faster code than its step, that nothing hears
             self._inputs = batch[0][: self.samples].detach()
         else:
-            self._hear(pl_module)
+            self._listening.callback(listen(self._part(pl_module), self._keep))
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if values := self._heard(pl_module):
-            pl_module.log_dict(values, logger=False, rank_zero_only=True, batch_size=1)
-            for logger in trainer.loggers:  # whatever steps the trainer logs
-                logger.log_metrics(values, trainer.global_step - 1)
+        """Log what is measured of the batch with the weights after its step, where it was heard."""
+        self._listening.close()
+        if self._inputs is None:
+            return
+        with torch.random.fork_rng(devices=[]), one_torch_thread():
+            values = self._measured(pl_module, self._inputs.to("cpu", torch.float64))
+        self._inputs = None
+        pl_module.log_dict(values, logger=False, rank_zero_only=True, batch_size=1)
+        for logger in trainer.loggers:  # whatever steps the trainer logs
+            logger.log_metrics(values, trainer.global_step - 1)
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
-        self._be_deaf()
+        self._listening.close()
+
+    def _measured(self, module: LightningModule, inputs: Tensor) -> dict[str, float]:
+        found, self.failure = measure(part_system(copied(self._part(module)), self._chosen), inputs, self.times)
+        return found
+
+    def _part(self, module: LightningModule) -> Any:
+        return unwrapped(module).get_submodule(self._chosen.prefix)
+
+    def _keep(self, inputs: Tensor, continues: bool) -> None:
+        """The first sequences that the layer is given in the batch, and what continues them."""
+        part = inputs[: self.samples].detach()
+        if self._inputs is None:
+            self._inputs = part
+        elif continues and part.shape[0] == self._inputs.shape[0]:
+            self._inputs = torch.cat([self._inputs, part], dim=1)
+
+
+def measure(system: Any, inputs: Tensor, times: int) -> tuple[dict[str, float], str | None]:
+    """Return ln ‖∂h_T/∂h_1‖₂, the largest spectral radius of `times` Jacobians, and the largest exponent.
+
+    They are means over the sequences, shape (sample, time, input). What cannot be measured is NaN, with the reason.
+    """
+    found = dict.fromkeys((LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT), math.nan)
+    try:
+        radii = spectrum(system, inputs, times=times, conditions=False)["spectral_radius"]
+        norms = gradient(system, inputs, times=[1])
+        running = lyapunov(system, inputs, k=1)["running_exponent"]
+    except UserError as error:
+        return found, str(error)
+    found[SPECTRAL_RADIUS] = float(radii.max(schema.TIME, skipna=False).values.mean())
+    found[LOG_GRADIENT] = float(norms["log_norm"].sel({schema.TIME: 1}).values.mean())
+    found[LARGEST_EXPONENT] = float(running.values[:, -1, 0].mean())
+    return found, schema.flags(norms)["log_norm"] if any(map(math.isnan, found.values())) else None

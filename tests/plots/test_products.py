@@ -121,7 +121,7 @@ def test_over_a_training_bands_are_quartiles_and_range_and_what_is_not_finite_is
     for name, ends in (("range of 5 values", [1, 50]), ("middle half", [2, 40])):
         np.testing.assert_allclose([bands[name].min(), bands[name].max()], ends)
     dl.plot_over_training(gains(3.0, 4.0), ax=ax, label="other", color=style.VERMILION)
-    assert labelled(ax)["other: median"].get_color() == style.VERMILION
+    assert labelled(ax)["other"].get_color() == style.VERMILION
     run = {k: dl.from_function(lambda h, x, k=k: k * h * x, state_size=1, input_size=1) for k in (0, 1)}
     ax = dl.plot_over_training(dl.over_training("gradient", run, np.ones((2, 4, 1))))
     assert np.isnan(ax.lines[0].get_ydata()[0])  # −∞ at step 0

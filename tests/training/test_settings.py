@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+from lightning.pytorch import Trainer
 
 from dynlab import tasks
 from dynlab.errors import UserError
-from dynlab.training import Run, Settings
+from dynlab.training import Run, Settings, train
 from dynlab.training.network import training_loss
 
 # ∂L/∂e of the tutorial's losses, for each error e
@@ -32,7 +33,7 @@ REFUSED = [
     ({"lr": 0.0}, "--lr must be a positive number"),
     ({"constrained_optimizer": "gd"}, "set --constrained-lr too"),
     ({"alpha": 1.0, "optimizer": "rmsprop"}, "--alpha must be at least 0 and below 1"),
-    ({"alpha": 0.9}, "--alpha is rmsprop's"),
+    ({"alpha": 0.9}, "--alpha does nothing without --optimizer rmsprop"),
     ({"schedule": "cosin"}, "did you mean 'cosine'"),
     ({"loss": "l1", "l1_share": 0.1}, "--l1-share does nothing without --loss elastic-net"),
     ({"loss": "elastic-net", "l1_share": 1.5}, "--l1-share must be from 0 to 1"),
@@ -46,12 +47,14 @@ def test_bad_settings_and_those_that_do_nothing_are_named(change, message):
         Settings(**change)
 
 
-def test_deterministic_algorithms_are_asked_for_while_a_run_trains_and_not_after(monkeypatch):
-    from dynlab.training.lightning_run import _arithmetic
-
+def test_deterministic_algorithms_are_asked_for_while_a_run_trains_and_not_after(monkeypatch, tmp_path):
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
-    for asked in (True, False):
-        with _arithmetic(asked):
-            assert torch.are_deterministic_algorithms_enabled() is asked
+    asked = []
+    monkeypatch.setattr(Trainer, "fit", lambda *_, **__: asked.append(torch.are_deterministic_algorithms_enabled()))
+    for number, deterministic in enumerate((True, False)):
+        run = Run("rnn", "digits", Settings(deterministic=deterministic), {"hidden_size": 4})
+        with pytest.raises(FileNotFoundError):  # as nothing is trained
+            train(run, tmp_path / f"{number}")
         assert not torch.are_deterministic_algorithms_enabled()
+    assert asked == [True, False]
     assert Run("rnn", "digits", Settings(deterministic=True)).command.endswith(" --deterministic")

@@ -1,4 +1,4 @@
-"""The monitor against the diagnostics, in anybody's LightningModule or Trainer, and that training does not notice."""
+"""The monitor against the diagnostics, in anybody's LightningModule, and that training does not notice."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,7 @@ from torch import nn
 
 import dynlab as dl
 from dynlab.errors import UserError
-from dynlab.training import StabilityMonitor
-from dynlab.training.stability_watch import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS
+from dynlab.training.stability_monitor import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS, StabilityMonitor
 
 STEPS = 12
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -115,42 +114,6 @@ def test_it_measures_what_the_diagnostics_measure_and_training_is_the_same_bit_f
     assert_same_training(with_it, without)
 
 
-class Model(nn.Module):
-    """What Hugging Face's trainer takes."""
-
-    def __init__(self, recurrent):
-        super().__init__()
-        self.recurrent, self.head = recurrent, nn.Linear(5, 1)
-
-    def forward(self, x, labels):
-        found = self.head(self.recurrent(x)[0][:, -1]) if self.recurrent else self.head(x[:, 0, :1].expand(-1, 5))
-        return {"loss": ((found - labels) ** 2).mean(), "logits": found}
-
-
-def test_hugging_faces_trainer_logs_the_same_and_trains_as_without(tmp_path):
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    pytest.importorskip("accelerate", reason="accelerate is not installed")
-    from dynlab.training.hugging_face import TrainerStabilityMonitor
-
-    options = {"max_steps": 8, "per_device_train_batch_size": 4, "report_to": [], "save_strategy": "no"}
-    arguments = transformers.TrainingArguments(tmp_path, use_cpu=True, disable_tqdm=True, **options)
-    examples = [{"x": row, "labels": row.sum()[None]} for row in ROWS]
-
-    def fitted(*callbacks, recurrent=True):
-        torch.manual_seed(0)
-        model = Model(nn.GRU(3, 5, batch_first=True) if recurrent else None)
-        trainer = transformers.Trainer(model, arguments, train_dataset=examples, callbacks=list(callbacks))
-        trainer.train()
-        return model, trainer
-
-    monitor = recording(TrainerStabilityMonitor)(every_n_steps=3)
-    with_it, trainer = fitted(monitor)
-    assert_measured(monitor.kept)
-    logged = [entry for entry in trainer.state.log_history if LOG_GRADIENT in entry]
-    assert [entry["step"] for entry in logged] == [1, 4, 7]
-    for entry, (_, _, found) in zip(logged, monitor.kept, strict=True):
-        assert entry[LOG_GRADIENT] == pytest.approx(found[LOG_GRADIENT], rel=1e-6)
-        assert np.isfinite([entry[SPECTRAL_RADIUS], entry[LARGEST_EXPONENT]]).all()
-    assert_same_training(with_it, fitted()[0])
+def test_a_module_without_a_recurrent_layer_is_refused():
     with pytest.raises(UserError, match="found no RNN"):
-        fitted(TrainerStabilityMonitor(), recurrent=False)
+        StabilityMonitor().setup(None, Users(nn.Linear(4, 5), 5), "fit")
