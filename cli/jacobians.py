@@ -139,12 +139,14 @@ def pseudospectrum(
     from dynlab.diagnostics.pseudospectrum.pseudospectrum import on_trajectory
 
     asked: dict[str, Any] = own | {"max_memory": None if max_memory is None else max_memory * 2**20} | source.computing
+    system = source.system
     if source.takes_inputs:
         where: dict[str, Any] = {"step": at_step, "sample": sample or 0}
         asked |= on_trajectory(source.having(kind=None).map, source.driving.inputs, **where, **source.computing)
+        system = system.without_encoder()  # the step's own input is held
     elif at_step is not None or sample is not None:
         raise UserError("--at-step and --sample are of a sequence that drives a network: leave them out, or give CKPT.")
-    return measured(source, "pseudospectrum", "Computing resolvents", [source.system], asked)
+    return measured(source, "pseudospectrum", "Computing resolvents", [system], asked)
 
 
 @analysis(ANYTHING | HELD, name="box-bounds")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -187,5 +188,6 @@ def _document(ds: xr.Dataset, arrays: bool) -> dict[str, Any]:
         del entry["values"]
         entry["shape"] = list(array.shape)
         if array.dtype.kind in "iuf" and array.notnull().any():
-            entry |= {"least": array.min().values.item(), "largest": array.max().values.item()}
+            least, largest = (end if math.isfinite(end) else None for end in (float(array.min()), float(array.max())))
+            entry |= {"least": least, "largest": largest}
     return document

@@ -20,6 +20,7 @@ from dynlab.program.differentiation import jacobian
 from dynlab.systems import System
 from dynlab.systems.autonomous import Held
 from dynlab.systems.checked import checked
+from dynlab.systems.embedding import Encoder
 from dynlab.systems.module_copy import copied
 from dynlab.words import agree, capital, counted, number, of_map, percent
 
@@ -186,6 +187,9 @@ def _inputs(held: Held, states: Tensor, left: Complex) -> tuple[NDArray[np.float
     n, m = states.shape[1], held.system.input_size
     x = held.input.expand(len(states), m)
     B = jacobian(held.system, states, x, held.t, by="input").dense().expand(len(states), n, m).numpy()
+    encoder = held.system.embedding
+    if isinstance(encoder, Encoder):  # the inputs are the whole model's
+        B = B @ encoder.jacobian(held.input).numpy()
     drive = np.abs(left @ B)
     with np.errstate(invalid="ignore", divide="ignore"):
         return B, drive, drive**2 / (drive**2).sum(axis=-1, keepdims=True)

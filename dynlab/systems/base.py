@@ -5,7 +5,7 @@ A system knows one step and nothing else; every analysis is a function of a syst
 
 import abc
 import math
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from dynlab.errors import UserError
 from dynlab.program.derived import derived
 from dynlab.program.program import Program
 from dynlab.systems.embedding import Embedding, Encoder
+from dynlab.systems.module_copy import copied
 from dynlab.systems.orthogonal import Orthogonal, orthogonal_matrices
 from dynlab.words import subscript
 
@@ -186,6 +187,12 @@ class System(nn.Module, abc.ABC):
             raise UserError(f"The encoder gives {width} numbers, and a step of {self.name} takes {self.input_size}.")
         self.embedding = encoder
         self.network_input_size = encoder.linear.in_features
+
+    def without_encoder(self) -> Self:
+        """Return a copy whose inputs are what its steps are given."""
+        found = copied(self)
+        found.embedding, found.network_input_size = None, found.input_size
+        return found
 
 
 class Map(System):

@@ -76,3 +76,8 @@ class Encoder(nn.Module):
             self.linear(inputs.to(self.linear.weight))
         )
         return found.to(inputs) if inputs.is_floating_point() else found
+
+    def jacobian(self, shown: Tensor) -> Tensor:
+        """Return ∂x/∂u = diag(φ') W, shape (size, m), where it gives x = `shown` (size,)."""
+        slopes = {"none": torch.ones_like(shown), "tanh": 1 - shown**2, "relu": (shown > 0).to(shown)}
+        return slopes[self.activation].unsqueeze(-1) * self.linear.weight.to(shown)

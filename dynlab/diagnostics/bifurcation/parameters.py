@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from dynlab.errors import UserError, lookup, unknown
 from dynlab.systems import SYSTEMS, Flow, Map, System
 from dynlab.systems.autonomous import Held
+from dynlab.systems.embedding import Encoder
 from dynlab.systems.module_copy import copied
 from dynlab.trajectories.constant_input import under_constant_input
 
@@ -85,6 +86,8 @@ def named(system: System, name: str) -> Parameter:
     index = tuple(int(number) for number in re.findall(r"\d+", part)) or None
     every = dict(_tensors(system)) | {place: torch.tensor(value) for place, value in _numbers(system)}
     found = {full: value for full, value in every.items() if f".{_shown(full)}".endswith(f".{path}")}
+    if path == INPUT and isinstance(system.embedding, Encoder):
+        raise UserError(f"{name} is what each step of {system.name} is given, not the model's input: vary a weight.")
     found = {"": torch.empty(system.input_size)} if path == INPUT else found
     if not found:
         numbers = dict.fromkeys(place.rpartition(".")[2] for place, _ in _numbers(system))

@@ -143,7 +143,7 @@ def tangent_map_among(system: System, found: xr.Dataset, number: int) -> xr.Data
     distances = np.linalg.norm(np.delete(states, number, axis=0) - states[number], axis=1)
     held = schema.settings(found)
     reach = float(distances.min() / 2) if len(distances) else REACH
-    return tangent_map(system, states[number], at=held["input"], at_step=held["at_step"], reach=reach)
+    return tangent_map(system.without_encoder(), states[number], at=held["input"], at_step=held["at_step"], reach=reach)
 
 
 def _linearised(held: Held, p: Real) -> tuple[Real, Complex, Real]:
