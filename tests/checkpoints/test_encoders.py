@@ -9,6 +9,7 @@ import dynlab as dl
 from dynlab.checkpoints import describe, read
 from dynlab.cli.main import run
 from dynlab.errors import UserError
+from dynlab.systems import frozen
 
 
 class Model(nn.Module):
@@ -40,6 +41,22 @@ def test_the_whole_model_is_driven_and_its_raw_input_held(model):
     assert len(fixed) >= 1
     held = torch.tanh(model.encoder(torch.zeros(1, len(fixed), 2)))
     torch.testing.assert_close(model.gru(held.transpose(0, 1), fixed[None])[1][0], fixed, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "none"])
+def test_modes_are_driven_by_the_models_own_inputs_and_these_are_no_steps_input(model, activation, capsys):
+    system = read("model.pt", encoder=f"encoder:{activation}").system
+    ds = dl.modes(system, starts=8, at=[0.3, -0.2])
+    raw, state = torch.tensor([0.3, -0.2], dtype=torch.float64), torch.as_tensor(ds["fixed_point_state"].values[0])
+    whole = frozen(system)
+    expected = torch.func.jacrev(lambda u: whole.step(state, whole.embedding(u)))(raw)
+    np.testing.assert_allclose(ds["input_jacobian"][0], expected, atol=1e-12)
+    with pytest.raises(UserError, match="not the model's input"):
+        dl.bifurcation(system, parameter="input[0]", lowest=-1, highest=1)
+    line = ["model.pt", "--encoder", f"encoder:{activation}", "--inputs", "noise:1.0", "--no-figure", "--quiet"]
+    assert run(["pseudospectrum", *line, "--steps", "5", "--at-step", "3", "--grid", "5"]) == 0
+    assert "at step 3 of sequence 0" in capsys.readouterr().out
+    assert run(["geometry", *line, "--tangent", "0"]) == 0
 
 
 def test_what_stands_before_is_listed_and_warned_of_first(model, capsys):

@@ -59,3 +59,10 @@ def test_a_terminal_without_greek_letters_gets_escapes_and_a_closed_pipe_changes
     piped = subprocess.run(["bash", "-c", closed], capture_output=True, text=True)
     assert piped.stdout == "0\n"
     assert "Traceback" not in piped.stderr
+
+
+def test_an_infinite_end_is_null_in_json(folder, printed_json):
+    torch.save({"weight_ih_l0": torch.zeros(2, 1), "weight_hh_l0": torch.zeros(2, 2)}, "dead.pt")
+    found = printed_json(["gradient", "dead.pt", "--inputs", "noise:1.0", "--steps", "40", "--json", "--no-figure"])
+    assert found["variables"]["log_norm"]["least"] is None
+    assert found["variables"]["log_norm"]["largest"] == 0

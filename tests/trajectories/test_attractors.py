@@ -153,3 +153,12 @@ def test_a_pendulum_that_turns_over_comes_to_rest_below_and_a_steady_turn_is_no_
     turning = dl.from_function(lambda h, x: torch.stack([h[..., 0] + 1, h[..., 1] / 2], -1), 2, circle=[0])
     ends = classify(held(turning), [[0.5, 0.1]])
     assert [one.form for one in ends.attractors] == [CURVE]
+
+
+@pytest.mark.parametrize("speed, ends", [(0.25, {"cycle"}), (0.0, {"cycle"}), (2.5, set())])
+def test_an_undamped_pendulum_swings_on_a_closed_orbit_and_one_that_turns_over_on_none(speed, ends):
+    """From ±3π/2, where its linearisation has no rate; it turns over where y²/2 − cos x > 1."""
+    starts = [[1.5 * np.pi, speed], [-1.5 * np.pi, -speed]]
+    found = classify(Held(dl.EquationFlow("y, -sin(x)"), torch.zeros(0).double()), starts)
+    assert {found.attractors[label].form for label in found.labels.tolist() if label >= 0} == ends
+    assert {attractor.stable for attractor in found.attractors} <= {-1}
