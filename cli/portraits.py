@@ -46,7 +46,7 @@ def phase(source: Source, window: str | None) -> CommandResult:
         own |= {"matrix": None if source.matrix in SEEDED else exact, "step_size": source.step_size or STEP_SIZE}
         own |= {"starts": STARTS, "steps": source.steps}
     elif source.system.state_size != 2:
-        raise UserError(f"A portrait has two states, and {source.name} has {source.system.state_size}: try `basins`.")
+        raise UserError(f"A portrait has two states, and {source.name} has {source.system.state_size}: try `lyapunov`.")
     own |= {"starts": source.starts} if source.starts else {}
     own |= {} if window is None else {"window": ranges("--window", window, 2)}
     return measured(source, "phase_plane", "Following orbits", [source.system], own)

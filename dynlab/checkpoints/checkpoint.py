@@ -12,6 +12,7 @@ from torch import nn
 
 from dynlab.checkpoints.contents import Contents, read_contents, source_of
 from dynlab.checkpoints.document import restore
+from dynlab.checkpoints.inert import Foreign
 from dynlab.checkpoints.layers import (
     DEFAULT_NONLINEARITY,
     GIVE_CLASS,
@@ -130,7 +131,7 @@ def read(
         raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
     contents = read_contents(path)
     read_by: nn.Module | None = None
-    task, said, behind, is_untold, told = dict[str, Any](), list[str](), "", False, None
+    task, said, behind = dict[str, Any](), _units(path.name, nonlinearity), ""
     if system_factory is not None:
         system = from_factory(path, contents, system_factory, layer, batch)
     elif contents.document is not None:
@@ -145,16 +146,8 @@ def read(
         system = system_of(path, found, chosen)
         readout = only_read_out(contents.tensors, found, chosen) if readout is None else readout
         behind = next(iter(encoders(contents.tensors, chosen.prefix, found)), "") if encoder is None else ""
-        told = nonlinearity_of(contents.modules.get(chosen.prefix))
-        is_untold = found.kind == "rnn" and told is None
         said = _assumptions(path, contents, chosen.prefix, found, readout or "")
-    if is_untold and nonlinearity is None:
-        said.append(
-            f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units "
-            f"give --nonlinearity relu (nonlinearity='relu')."
-        )
-    elif not is_untold and nonlinearity not in (None, told):
-        said.append(f"{path.name} is no plain RNN of unknown units: nonlinearity {nonlinearity} changes nothing.")
+        said += _units(path.name, nonlinearity, found, contents.modules.get(chosen.prefix))
     if readout is not None:
         read_by = entry(linear_layers(contents.tensors), readout, "linear layer")
     if encoder is not None:
@@ -173,6 +166,20 @@ def read(
         readout_name=readout or "",
         behind=behind,
     )
+
+
+def _units(name: str, asked: str | None, found: Layer | None = None, module: Foreign | None = None) -> list[str]:
+    """The sentence on the nonlinearity that is assumed, or asked for in vain."""
+    told = nonlinearity_of(module)
+    is_untold = found is not None and found.kind == "rnn" and told is None
+    if is_untold and asked is None:
+        return [
+            f"{name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units give "
+            f"--nonlinearity relu (nonlinearity='relu')."
+        ]
+    if not is_untold and asked not in (None, told):
+        return [f"{name} is no plain RNN of unknown units: nonlinearity {asked} changes nothing."]
+    return []
 
 
 def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:

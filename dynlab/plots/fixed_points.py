@@ -87,7 +87,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ax.scatter(largest[members], members, **(_look(*key) | {"s": 36} | artist))
     style.whole(ax.yaxis)
     name = "largest Re λ (1/s)" if flow else "largest |μ|"
-    ax.set(xlabel=name, ylabel="number of the point, from 0", title=f"{name.capitalize()} at each point")
+    ax.set(xlabel=name, ylabel="number of the point, from 0", title=f"{name[0].upper()}{name[1:]} at each point")
 
 
 def _look(status: str, kind: str, stable: int) -> dict[str, Any]:
