@@ -113,8 +113,8 @@ def program_of(document, side):
         if "values" in entry:
             rows = entry["values"] if entry["name"] == "linear" else [[text] for text in entry["values"]]
             move = side * ball_of(entry.get("radius", "0p0"))
-            constant, size = len(program.balls), len(rows) if entry["name"] != "modrelu" else size
-            program.balls[constant] = arb_mat([[ball_of(text) + move for text in row] for row in rows])
+            constant, size = len(program.made), len(rows) if entry["name"] != "modrelu" else size
+            program.made["balls", constant] = arb_mat([[ball_of(text) + move for text in row] for row in rows])
         if "number" in entry:
             number = ball_of(entry["number"]).mid()
         size = len(index) if entry["name"] == "take" else size // int(number) if entry["name"] == "sum" else size

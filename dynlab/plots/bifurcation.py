@@ -154,7 +154,10 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def _in_view(ds: xr.Dataset) -> tuple[float, float]:
-    """Return the range of visited, stable and bifurcating states, without what orbits reach at few values only."""
+    """Return the range of visited, stable and bifurcating states, and of unstable ones up to as far again beside them.
+
+    What orbits reach at few values only is left out.
+    """
     orbit = ds["branch_orbit"].values
     bifurcates = ds["point_bifurcation"].values >= 0
     seen = orbit[(ds["stable"].values == 1) | bifurcates]
@@ -167,6 +170,8 @@ def _in_view(ds: xr.Dataset) -> tuple[float, float]:
             seen = np.append(np.clip(np.append(seen, visited), middle - reach, middle + reach), orbit[bifurcates])
     seen = seen if np.isfinite(seen).any() else np.append(orbit, [-1.0, 1.0])
     low, high = (float(end(seen[np.isfinite(seen)])) for end in (np.min, np.max))
+    beside = orbit[(orbit >= 2 * low - high) & (orbit <= 2 * high - low)]
+    low, high = beside.min(initial=low), beside.max(initial=high)
     room = MARGIN * (high - low) or max(1.0, abs(high)) / 2
     return low - room, high + room
 

@@ -22,9 +22,9 @@ def test_a_text_is_read_exactly():
     "text, message",
     [
         ("1,2;3", "not square: 2 rows of 2 and 1 entries"),
-        ("1,a;3,4", "entry 'a', which is no finite number"),
+        ("1,a;3,4", "entry 'a', which is not a number"),
         ("1,1/0;3,4", "no finite number"),
-        ("[1 2; 3 4", "entry '.1', which is no finite number"),
+        ("[1 2; 3 4", "entry '.1', which is not a number"),
     ],
 )
 def test_a_bad_text_is_one_sentence(text, message):
