@@ -32,7 +32,7 @@ RETURNS = 1e-2  # likewise of a flow's, and of its largest distance; Newton's me
 LOOK = 32  # steps between two looks at which orbits rest or have left
 PER_RATE = 0.25  # a flow's step, as a part of 1/ρ with the largest ρ(∂f/∂h) where its orbits are
 LOOPS = Path(__file__).with_name("loops.py")
-FASTEST_OF = 256  # orbits of a flow at which that is taken
+FASTEST_OF, NEARBY = 256, 2.0  # states at which that is taken, up to so many times the largest at first
 
 Step = Callable[[Tensor], Tensor]
 
@@ -56,8 +56,9 @@ def time_step(held: Held, states: Tensor) -> float:
     here = _fastest(held, _some(states, FASTEST_OF))
     some = _some(states, FASTEST_OF // LOOK)
     size, speed = float(some.abs().max()) or 1.0, float(held.moved(some).abs().nan_to_num(0.0, 0.0, 0.0).max())
-    ahead = iterates(step_of(held, PER_RATE / (max(here, speed / size) or 1.0)), some, LOOK)
-    return PER_RATE / (max(here, _fastest(held, torch.cat(ahead))) or 1.0)
+    ahead = torch.cat(iterates(step_of(held, PER_RATE / (max(here, speed / size) or 1.0)), some, LOOK))
+    near = ahead[(ahead.abs() <= NEARBY * size).all(dim=-1)]  # what leaves meets rates that orbits here do not
+    return PER_RATE / (max(here, _fastest(held, near)) or 1.0)
 
 
 def _some(states: Tensor, most: int) -> Tensor:
