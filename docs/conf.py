@@ -14,12 +14,13 @@ import click
 
 import dynlab
 from dynlab.cli import COMMANDS
-from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import lookup
 from dynlab.explore import explorer_page
-from dynlab.plots import PLOTS
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+from public_names import DIAGNOSTICS, PLACES, PLOTS  # noqa: E402
+
 GENERATED = ROOT / "docs" / "generated"
 REPORTS = ROOT / "build" / "reports"
 REPORTED = ("gru-flipflop", "lstm-har2", "antisymmetric-har2")
@@ -76,9 +77,8 @@ def reference() -> str:
     for heading, names in {**GROUPS, **rest}.items():
         parts.append(f"## {heading}\n")
         for name in names:
-            module, attribute = dynlab._places()[name].split(":")
             kind = "class" if isinstance(getattr(dynlab, name), type) else "function"
-            parts.append(f"### dl.{name}\n\n```{{eval-rst}}\n.. auto{kind}:: {module}.{attribute}\n```\n")
+            parts.append(f"### dl.{name}\n\n```{{eval-rst}}\n.. auto{kind}:: {PLACES[name]}.{name}\n```\n")
     return "\n".join(parts)
 
 
@@ -129,13 +129,12 @@ def make_reports(app: Any) -> None:
 
 def variables() -> str:
     """Every diagnostic's variables with their dimensions, units and long names, from a small result of each."""
-    sys.path.insert(0, str(ROOT / "tests"))
     from small_results import call
 
     parts = ["# All variables\n\nWhat each Dataset holds; a unit stands in brackets where it is not 1.\n"]
     for name in DIAGNOSTICS:
         positional, keywords = call(name)
-        ds = lookup(DIAGNOSTICS, name, "diagnostic")(*positional, **keywords)
+        ds = getattr(dynlab, name)(*positional, **keywords)
         rows = ["| variable | what it is |", "|---|---|"]
         for variable in ds.data_vars.values():
             shape = f"({', '.join(map(str, variable.dims))})" if variable.dims else ""

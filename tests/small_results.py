@@ -6,12 +6,11 @@ import numpy as np
 import torch
 import xarray as xr
 
-from dynlab.diagnostics import DIAGNOSTICS
+import dynlab as dl
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.diagnostics.over_training import over_training
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.diagnostics.stability import stability
-from dynlab.errors import lookup
 from dynlab.matrices import planar_matrix
 from dynlab.systems import System, create
 from dynlab.systems.planar import planar_system
@@ -64,7 +63,7 @@ def call(name):
     """The call of a diagnostic: that of the table, else of a small vanilla RNN, driven where it takes inputs."""
     if name in CALLS:
         return CALLS[name]()
-    takes = inspect.signature(lookup(DIAGNOSTICS, name, "diagnostic")).parameters
+    takes = inspect.signature(getattr(dl, name)).parameters
     driven = [inputs()] if "inputs" in takes else []
     return [vanilla(), *driven], {key: value for key, value in QUICK.items() if key in takes}
 
@@ -75,7 +74,7 @@ def first_call(results, name) -> tuple[xr.Dataset, torch.nn.Module, dict[str, to
         positional, keywords = call(name)
         system = positional[0].float().train()
         before = {key: value.clone() for key, value in system.state_dict().items()}
-        results[name] = lookup(DIAGNOSTICS, name, "diagnostic")(*positional, **keywords), system, before
+        results[name] = getattr(dl, name)(*positional, **keywords), system, before
     return results[name]
 
 

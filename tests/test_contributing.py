@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 # What follows the last word before a block of Python: a file of its own, or a line of a table in another.
 FILE = re.compile(r"`([\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
-LINE = re.compile(r"One line in `(\w+)` of `([\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
+LINE = re.compile(r"One line in (?:`(\w+)` of )?`([\w/]+\.pyi?)`:\n\n```python\n(.*?)```", re.DOTALL)
 COMMANDS = re.compile(r"^(dynlab \w.*|pytest tests/conformance .*)$", re.MULTILINE)
 # One process for all, as torch is long to load: a line of CONTRIBUTING after the other.
 CARRY_OUT = """
@@ -33,13 +33,19 @@ for line in sys.argv[2:]:
 def carried_out(tmp_path_factory):
     """A copy of the package with the examples in it, and what the commands below them print."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert [table for table, *_ in LINE.findall(page)] == ["SYSTEMS", "DIAGNOSTICS", "PLOTS", "MEASURE"]
+    assert [table for table, *_ in LINE.findall(page)] == ["SYSTEMS", "", "", "MEASURE"]
     copy = tmp_path_factory.mktemp("copy")
     for folder in ("dynlab", "cli", "figures", "tests/conformance", "docs"):
         shutil.copytree(ROOT / folder, copy / folder)
     for folder in ("cli", "figures"):
         shutil.move(copy / folder, copy / "dynlab" / folder)
-    for name in ("setup.cfg", "tests/conftest.py", "tests/pictures.py", "tests/small_results.py"):
+    for name in (
+        "setup.cfg",
+        "tests/conftest.py",
+        "tests/pictures.py",
+        "tests/small_results.py",
+        "tests/public_names.py",
+    ):
         shutil.copy(ROOT / name, copy / name)
     lines = LINE.findall(page)
     for path, text in FILE.findall(page):
@@ -47,7 +53,7 @@ def carried_out(tmp_path_factory):
             inside(copy, path).write_text(text, encoding="utf-8")
     for table, path, line in lines:
         text = inside(copy, path).read_text(encoding="utf-8")
-        start = re.search(rf"^{table}\b.*= {{\n", text, re.MULTILINE).end()
+        start = re.search(rf"^{table}\b.*= {{\n" if table else r"^(?=from)", text, re.MULTILINE).end()
         inside(copy, path).write_text(text[:start] + line + text[start:], encoding="utf-8")
     code = [sys.executable, "-W", "error", "-c", CARRY_OUT, str(copy), *COMMANDS.findall(page)]
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": "1"}

@@ -6,10 +6,10 @@ import runpy
 from pathlib import Path
 
 import pytest
+from public_names import DIAGNOSTICS
 
 import dynlab
 from dynlab.cli import COMMANDS
-from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.diagnostics.bifurcation.variables import LONG as KINDS
 from dynlab.errors import lookup
 from dynlab.numerics import kinds

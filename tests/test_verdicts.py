@@ -8,11 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
+from public_names import DIAGNOSTICS
 from small_results import call, planar
 
 import dynlab as dl
-from dynlab.diagnostics import DIAGNOSTICS
-from dynlab.errors import lookup
 
 FOLDER = Path(__file__).with_name("verdicts")
 WRITE = os.environ.get("DYNLAB_VERDICTS") == "write"
@@ -60,7 +59,7 @@ CASES = {
 
 def verdicts(name):
     """Return the text of a diagnostic's file."""
-    compute = lookup(DIAGNOSTICS, name, "diagnostic")
+    compute = getattr(dl, name)
     positional, keywords = call(name)
     found = {"a small network": compute(*positional, **keywords)}
     for case, system, options in CASES.get(name, []):

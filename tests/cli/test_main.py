@@ -7,10 +7,10 @@ import sys
 import click
 import pytest
 from click.shell_completion import get_completion_class
+from public_names import DIAGNOSTICS
 
 from dynlab.cli import COMMANDS, GROUPS, HIDDEN, OTHERWISE
 from dynlab.cli.main import group, run
-from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import lookup
 
 

@@ -7,12 +7,12 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 import xarray as xr
+from public_names import DIAGNOSTICS, PLOTS
 from small_results import call, first_call
 
+import dynlab as dl
 from dynlab import io, schema
-from dynlab.diagnostics import DIAGNOSTICS
-from dynlab.errors import UserError, lookup
-from dynlab.plots import PLOTS
+from dynlab.errors import UserError
 
 
 def result(results, name) -> xr.Dataset:
@@ -40,7 +40,7 @@ def test_the_result_survives_its_file(results, name, tmp_path):
 @pytest.mark.parametrize("name", DIAGNOSTICS)
 def test_the_same_call_gives_the_same_numbers(results, name):
     (system, *others), keywords = call(name)
-    again = lookup(DIAGNOSTICS, name, "diagnostic")(system.float(), *others, **keywords)
+    again = getattr(dl, name)(system.float(), *others, **keywords)
     xr.testing.assert_equal(again, result(results, name))
 
 
@@ -55,7 +55,7 @@ def test_the_system_that_was_given_is_not_changed(results, name):
 
 @pytest.mark.parametrize("name", DIAGNOSTICS)
 def test_its_plot_draws_on_the_axes_it_is_given_and_labels_them(results, name):
-    draw = lookup(PLOTS, f"plot_{name}", "plot")
+    draw = getattr(dl, f"plot_{name}")
     figure, ax = plt.subplots()
     assert draw(result(results, name), ax=ax) is ax
     assert ax.get_xlabel()
@@ -72,7 +72,7 @@ NOT_ASKED = [("lyapunov_function", "inputs")]  # of a system that takes none
 @pytest.mark.parametrize("name", DIAGNOSTICS)
 def test_a_value_of_another_kind_is_refused_in_one_sentence(name):
     """Before anything is computed: a hundredth of what an answer takes."""
-    compute = lookup(DIAGNOSTICS, name, "diagnostic")
+    compute = getattr(dl, name)
     takes = inspect.signature(compute, eval_str=True).parameters
     positional, keywords = call(name)
     given = dict(zip(takes, positional, strict=False)) | keywords
@@ -87,4 +87,4 @@ def test_a_value_of_another_kind_is_refused_in_one_sentence(name):
 def test_a_plot_of_the_wrong_dataset_says_what_it_lacks(name):
     empty = schema.dataset({}, system="vanilla", settings={})
     with pytest.raises(UserError, match="lacks"):
-        lookup(PLOTS, name, "plot")(empty)
+        getattr(dl, name)(empty)

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from public_names import DIAGNOSTICS
 from small_results import call
 
+import dynlab as dl
 from dynlab import io
-from dynlab.diagnostics import DIAGNOSTICS
-from dynlab.errors import UserError, lookup
+from dynlab.errors import UserError
 from dynlab.systems import create
 
 PAGE = Path(__file__).parents[2] / "docs" / "numerical-faults.md"
@@ -85,7 +86,7 @@ def outcome(name, fault) -> tuple[str, str, xr.Dataset | None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            ds = lookup(DIAGNOSTICS, name, "diagnostic")(*FAULTS[fault](*positional), **keywords)
+            ds = getattr(dl, name)(*FAULTS[fault](*positional), **keywords)
         except UserError as error:
             return REFUSES, str(error), None
     return ANSWERS, ds.attrs["verdict"], ds

@@ -4,10 +4,11 @@ import re
 
 import pytest
 from pictures import outside, overlapping
+from public_names import PLOTS
 from small_results import OTHERS, first_call
 
-from dynlab.errors import lookup
-from dynlab.plots import PLOTS, style
+import dynlab as dl
+from dynlab.plots import style
 
 LONGEST = 60  # letters of a title
 
@@ -22,7 +23,7 @@ def test_its_texts_are_real_inside_and_apart_its_titles_short_and_its_files_the_
     if name in OTHERS and name not in results:
         results[name] = OTHERS[name]()
     ds = results[name] if name in OTHERS else first_call(results, name.removeprefix("plot_"))[0]
-    figure, draw = lookup(PLOTS, name, "plot")(ds).figure, lookup(PLOTS, name, "plot")
+    figure, draw = getattr(dl, name)(ds).figure, getattr(dl, name)
     assert overlapping(figure) == []
     assert outside(figure) == []
     titles = [figure.get_suptitle(), *(ax.get_title(loc=loc) for ax in figure.axes for loc in ("left", "center"))]

@@ -5,10 +5,10 @@ import inspect
 import numpy as np
 import pytest
 import torch
+from public_names import DIAGNOSTICS
 from small_results import CALLS, QUICK
 
-from dynlab.diagnostics import DIAGNOSTICS
-from dynlab.errors import lookup
+import dynlab as dl
 from dynlab.systems import create
 
 # What asks for a planar system, an ERNN or the flow of an Euler step.
@@ -28,7 +28,7 @@ OWN = {
 def test_every_diagnostic_takes_it(name):
     torch.manual_seed(0)
     system = create("lstm", input_size=2, hidden_size=2, num_layers=2).double()
-    compute = lookup(DIAGNOSTICS, name, "diagnostic")
+    compute = getattr(dl, name)
     known = {"inputs": INPUTS, "point": np.zeros(system.state_size), "other": system}
     known |= {} if name in CALLS else QUICK
     given = {key: known[key] for key in inspect.signature(compute).parameters if key in known} | OWN.get(name, {})

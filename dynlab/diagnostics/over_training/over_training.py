@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+import dynlab
 from dynlab import schema
 from dynlab.checkpoints.of_run import read_run
-from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.diagnostics.over_training.panels import Course, Drawing, chosen, described, name_of, panels_of
-from dynlab.errors import UserError, lookup
+from dynlab.errors import UserError, unknown
 from dynlab.systems import System
 from dynlab.words import article, number, plural_of
 
@@ -71,9 +71,7 @@ def over_training(
     >>> over_training("spectrum", run, np.zeros((4, 0)), times=1)["spectral_radius"].values.ravel().tolist()
     [1.0, 0.5, 0.25]
     """
-    compute = (
-        lookup(DIAGNOSTICS, diagnostic.replace("-", "_"), "diagnostic") if isinstance(diagnostic, str) else diagnostic
-    )
+    compute = _public(diagnostic) if isinstance(diagnostic, str) else diagnostic
     given = [] if inputs is None else [inputs]
     if isinstance(checkpoints, Mapping):
         return joined({step: compute(system, *given, **settings) for step, system in checkpoints.items()})
@@ -82,6 +80,14 @@ def over_training(
         {each.step: compute(each.checkpoint.system, *given, **settings) for each in snapshots},
         {each.step: each.checkpoint.source for each in snapshots},
     )
+
+
+def _public(diagnostic: str) -> Callable[..., xr.Dataset]:
+    """Return the diagnostic of that public name, in which a hyphen may stand for an underscore."""
+    name = diagnostic.replace("-", "_")
+    if name not in dynlab.__all__:
+        raise unknown("diagnostic", diagnostic, dynlab.__all__, "dir(dynlab)")
+    return getattr(dynlab, name)
 
 
 def joined(results: Mapping[int, xr.Dataset], sources: Mapping[int, Mapping[str, str]] | None = None) -> xr.Dataset:
