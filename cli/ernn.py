@@ -9,9 +9,9 @@ from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING, POSITIVE
 
 
 @analysis(CHECKPOINT | DRIVING | COMPUTING, name="ernn-convergence")
-@click.option("--eta", type=POSITIVE, metavar="X", help="A constant inner step η.  [default: the learned ones, cycled]")
-@click.option("--iterations", type=COUNT, default=200, help="How many inner steps to follow.")
-@click.option("--times", type=COUNT, default=4, help="At how many steps of each sequence.")
+@click.option("--eta", type=POSITIVE, metavar="X", help="Constant inner step η.  [default: the learned ones, cycled]")
+@click.option("--iterations", type=COUNT, default=200, help="Number of inner steps to follow.")
+@click.option("--times", type=COUNT, default=4, help="Number of steps to analyse in each sequence.")
 def ernn_convergence(source: Source, **own: Any) -> CommandResult:
     """Follow ERNN's inner iteration towards the equilibrium that fsolve finds, and compare its rate with theory.
 
@@ -37,7 +37,7 @@ def ernn_manifold(source: Source) -> CommandResult:
     """Show an ERNN's motion on its equilibrium manifold, beside an RNN and a FastRNN.
 
     Without CKPT it draws Figure 1 of the ERNN paper: random planar networks, driven by a random walk of variance 10
-    (seed 172 where --seed says no other). It says how exactly h_k = z*(x_k) − h_{k−1} holds. With the checkpoint of
+    (seed 172, unless --seed names another). It says how exactly h_k = z*(x_k) − h_{k−1} holds. With the checkpoint of
     an ERNN it does the same for that network on its inputs.
 
     \b

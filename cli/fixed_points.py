@@ -58,7 +58,7 @@ def modes(source: Source, k: int | None, point: int | None, **own: Any) -> Comma
     """Take a system apart at each fixed point: time constants, frequencies, what drives and what reads each mode.
 
     Left eigenvectors say what of the input and the state a mode selects, right ones the pattern in which it keeps it.
-    A mode that is not told from another, or whose growth is undecided, is not interpreted.
+    Modes that cannot be told apart, or whose growth is undecided, are not interpreted.
 
     \b
     dynlab modes gru-flipflop --point 25
@@ -78,15 +78,24 @@ def modes(source: Source, k: int | None, point: int | None, **own: Any) -> Comma
 @analysis(ANYTHING | HELD)
 @RANDOM_STARTS
 @click.option(
-    "--transient", type=NOT_NEGATIVE, default=0, metavar="STEPS", help="Steps, or seconds of a flow, that do not count."
+    "--transient",
+    type=NOT_NEGATIVE,
+    default=0,
+    metavar="STEPS",
+    help="Steps (seconds of a flow) discarded at the start.",
 )
 @click.option("--seconds", type=POSITIVE, help="Length of a flow's solutions.  [default: 2,000 steps]")
-@click.option("--curve-steps", type=COUNT, metavar="STEPS", help="Of the curves from saddles.  [default: 10,000]")
+@click.option(
+    "--curve-steps",
+    type=COUNT,
+    metavar="STEPS",
+    help="Number of steps along the curves that leave saddles.  [default: 10,000]",
+)
 @click.option(
     "--tangent",
     type=NOT_NEGATIVE,
     metavar="N",
-    help="Instead: the step around fixed point N, from 0, beside its linear map.",
+    help="Draw the step around fixed point N (counted from 0) beside its linear map instead.",
 )
 def geometry(source: Source, tangent: int | None, **own: Any) -> CommandResult:
     """Show the space of a system's states: principal components, their dimension, and the fixed points among them.
@@ -113,7 +122,11 @@ def geometry(source: Source, tangent: int | None, **own: Any) -> CommandResult:
 
 @analysis(ANYTHING - {"device", "dtype"} | HELD, name="lyapunov-function")
 @RANDOM_STARTS
-@click.option("--prove/--no-prove", default=None, help="Or sample alone.  [default: --prove up to 256 states]")
+@click.option(
+    "--prove/--no-prove",
+    default=None,
+    help="Prove the decrease, or only sample it.  [default: --prove up to 256 states]",
+)
 def lyapunov_function(source: Source, **own: Any) -> CommandResult:
     """Prove around each stable fixed point how far V = (h − h*)ᵀ P (h − h*) decreases: all starts there end at it.
 

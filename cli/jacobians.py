@@ -15,7 +15,7 @@ from .output import echo
 @click.option(
     "--times",
     type=COUNT,
-    help="How many steps of each sequence are linearised, evenly spaced.  [default: 256, of large states fewer]",
+    help="Number of evenly spaced steps to linearise in each sequence.  [default: 256, of large states fewer]",
 )
 @click.option(
     "--no-conditions", is_flag=True, help="Leave out the eigenvalues' conditions and the departure from normality."
@@ -33,9 +33,11 @@ def spectrum(source: Source, times: int | None, no_conditions: bool) -> CommandR
 
 
 @analysis(ANYTHING | {"starts"})
-@click.option("--end-to-end", is_flag=True, help="All singular values of the growing product ∂h_t/∂h_0 instead.")
+@click.option("--end-to-end", is_flag=True, help="Compute all singular values of ∂h_t/∂h_0 instead.")
 @click.option(
-    "--times", type=COUNT, help="At how many steps.  [default: 32 with --end-to-end; else all, some of large states]"
+    "--times",
+    type=COUNT,
+    help="Number of steps to analyse.  [default: 32 with --end-to-end; else all, some of large states]",
 )
 @click.option(
     "--loss",
@@ -93,9 +95,9 @@ def _loss(source: Source) -> dict[str, Any]:
 def stability(source: Source, integrator: str, times: int) -> CommandResult:
     """Say whether a step keeps what the flow promises: critical steps, diffusion, integrators, theory's bounds.
 
-    Of a cell that is an Euler step of a flow (antisymmetric, gated, feedback, FastRNN), of ERNN's inner iteration, and
-    of asRNN the bound on its Jacobian alone. The trajectory is the network's own;
-    a matrix without --start is linearised at the origin.
+    For cells that are an Euler step of a flow (antisymmetric, gated, feedback, FastRNN) and for ERNN's inner
+    iteration; for asRNN only the bound on its Jacobian. The trajectory is the network's own; a matrix without --start
+    is linearised at the origin.
 
     \b
     dynlab stability --matrix diff
@@ -109,14 +111,16 @@ def stability(source: Source, integrator: str, times: int) -> CommandResult:
 
 
 @analysis(ANYTHING - {"steps"})
-@click.option("--at-step", type=int, help="∂h_t/∂h_{t−1} at this step t of a sequence.  [default: the last]")
-@click.option("--sample", type=NOT_NEGATIVE, help="Which of the sequences.  [default: 0]")
+@click.option("--at-step", type=int, help="Step t whose Jacobian ∂h_t/∂h_{t−1} is analysed.  [default: the last]")
+@click.option("--sample", type=NOT_NEGATIVE, help="Sequence to analyse, counted from 0.  [default: 0]")
 @click.option(
     "--grid", type=GRID, help="Points of the window in each direction.  [default: 101, of more than 256 states 51]"
 )
 @click.option("--extent", type=POSITIVE, help="Half the width of the window.  [default: the numerical range's]")
-@click.option("--steps", type=COUNT, default=100, help="Up to which power; of a flow, how many times.")
-@click.option("--seconds", type=POSITIVE, help="How long a flow is followed.  [default: till it decays]")
+@click.option(
+    "--steps", type=COUNT, default=100, help="Highest power of the Jacobian; for a flow, the number of times."
+)
+@click.option("--seconds", type=POSITIVE, help="Seconds for which a flow is followed.  [default: till it decays]")
 @click.option(
     "--max-memory",
     type=COUNT,
@@ -128,7 +132,8 @@ def pseudospectrum(
 ) -> CommandResult:
     """Draw the pseudospectra of a Jacobian, its numerical range, and the norms of its powers.
 
-    That of a matrix or of a system without input is taken at the origin: with --kind linear, it is the matrix itself.
+    The Jacobian of a matrix, or of a system without input, is taken at the origin; with --kind linear it is the
+    matrix itself.
 
     \b
     dynlab pseudospectrum --matrix "0.9,4;0,0.9" --kind linear
@@ -156,8 +161,8 @@ def pseudospectrum(
     metavar="R|LOW,HIGH",
     help="|h_i| up to R, or from LOW to HIGH.  [default: the states' own bounds]",
 )
-@click.option("--states", type=COUNT, default=256, help="How many states are sampled in the box.")
-@click.option("--prove", is_flag=True, help="Also of a network of more than 256 dimensions, in hours.")
+@click.option("--states", type=COUNT, default=256, help="Number of states sampled in the box.")
+@click.option("--prove", is_flag=True, help="Prove also above 256 states, which takes hours.")
 def box_bounds(source: Source, box: list[float] | None, states: int, prove: bool) -> CommandResult:
     """Prove bounds on the Jacobian over all states of a box: a common norm, and the real parts of eigenvalues.
 

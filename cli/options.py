@@ -144,7 +144,7 @@ DRIVE = table(
         type=held_input,
         default="zero",
         metavar="zero|rest|mean|VALUES",
-        help="Input to hold: mean is that of --inputs, rest what the model feeds its layer for a zero.",
+        help="Input to hold constant: rest is what the model feeds its layer for a zero, mean that of --inputs.",
     ),
     click.Option(
         ["--at-step"], type=int, default=-1, help="Step to hold where parameters change with time; -1 is the last."

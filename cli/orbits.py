@@ -24,22 +24,28 @@ from .options import (
 
 
 @analysis(ANYTHING | {"starts"})
-@click.option("--seconds", type=POSITIVE, help="Of a flow: how long.  [default: 100; up to 10,000 with numba]")
+@click.option(
+    "--seconds", type=POSITIVE, help="Seconds for which a flow is followed.  [default: 100; up to 10,000 with numba]"
+)
 @click.option("-k", type=COUNT, metavar="N", help="Only the N largest exponents.  [default: all; 10 of more than 128]")
 @click.option(
     "--transient",
     type=click.FloatRange(min=0),
     metavar="STEPS",
-    help="Discarded at the start (of a flow seconds); with --covariant steps, also at the end.  "
+    help="Steps (seconds of a flow) discarded at the start; with --covariant also at the end.  "
     "[default: a tenth; a fifth]",
 )
-@click.option("--largest-state", type=POSITIVE, help="Beyond, an orbit is cut.  [default: 1e8]")
-@click.option("--covariant", is_flag=True, help="Covariant vectors instead, and angles between what grows and decays.")
+@click.option("--largest-state", type=POSITIVE, help="Largest |h_i| that is followed.  [default: 1e8]")
+@click.option(
+    "--covariant",
+    is_flag=True,
+    help="Compute covariant vectors instead, and the angles between growing and decaying directions.",
+)
 def lyapunov(source: Source, transient: float | None, covariant: bool, **own: Any) -> CommandResult:
     """Measure how fast nearby orbits of a network meet or separate: Lyapunov exponents, with their errors.
 
-    Along inputs that change they are conditional: of orbits under the same input; whether two starts meet is then
-    tested as well. On sequences under 1000 steps they are finite-time exponents.
+    Under changing inputs these are conditional exponents, of orbits that share the input, and dynlab also tests
+    whether two starts meet. On sequences under 1000 steps they are finite-time exponents.
 
     \b
     dynlab lyapunov model.pt
@@ -63,7 +69,9 @@ def lyapunov(source: Source, transient: float | None, covariant: bool, **own: An
 @click.option("--grid", type=GRID, help="Starts in each direction.  [default: 151; fewer of a large network]")
 @click.option("--extent", type=POSITIVE, help="Half the width of the window.  [default: 3; with CKPT the states' own]")
 @click.option("--box", metavar="LOW:HIGH,…", help="Draw random starts from this box, one range a state.")
-@click.option("--steps", type=COUNT, default=2000, show_default=True, help="How long each start is followed.")
+@click.option(
+    "--steps", type=COUNT, default=2000, show_default=True, help="Number of steps for which each start is followed."
+)
 @click.option(
     "--follow/--no-follow",
     default=None,
@@ -93,9 +101,11 @@ BRANCHES = ("starts", "values", "observed")  # options that a plane has no use f
 
 
 @analysis(ANYTHING - {"device", "dtype"} | HELD)
-@click.option("--parameter", required=True, metavar="NAME", help="r, step_size, W[0,1], W*, input[0], input* …")
-@click.option("--from", "lowest", type=float, required=True, help="Beginning of its range.")
-@click.option("--to", "highest", type=float, required=True, help="End of its range.")
+@click.option(
+    "--parameter", required=True, metavar="NAME", help="Parameter to vary: r, step_size, W[0,1], W*, input[0], input* …"
+)
+@click.option("--from", "lowest", type=float, required=True, help="Start of the parameter's range.")
+@click.option("--to", "highest", type=float, required=True, help="End of the parameter's range.")
 @click.option(
     "--second",
     type=(str, float, float),
@@ -105,9 +115,13 @@ BRANCHES = ("starts", "values", "observed")  # options that a plane has no use f
 @click.option("--grid", type=GRID, help="With --second: points in each direction.  [default: 101]")
 @RANDOM_STARTS
 @click.option("--max-period", type=COUNT, help="Longest period that is followed.  [default: 8; with --second 16]")
-@click.option("--observed", type=COUNT, help="The coordinate drawn, from 1.  [default: what varies most]")
-@click.option("--values", type=NOT_NEGATIVE, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
-@click.option("--largest-state", type=POSITIVE, help="Beyond, all is cut.  [default: 100 or more, 1e8]")
+@click.option("--observed", type=COUNT, help="Coordinate to draw, counted from 1.  [default: what varies most]")
+@click.option(
+    "--values",
+    type=NOT_NEGATIVE,
+    help="Number of parameter values of the orbit diagram; 0 leaves it out.  [default: 400, 100]",
+)
+@click.option("--largest-state", type=POSITIVE, help="Largest |h_i| that is followed.  [default: 100 or more, 1e8]")
 @click.option("--max-memory", type=COUNT, default=1024, metavar="MIB", help="Most memory to use at once.")
 def bifurcation(source: Source, **own: Any) -> CommandResult:
     """Follow fixed points (of a flow: equilibria) through a parameter, and find every bifurcation on the way.
@@ -167,15 +181,17 @@ def energy(source: Source, steps: int, integrators: tuple[str, ...]) -> CommandR
 
 
 @analysis((CHECKPOINT - {"config"}) | DRIVING | COMPUTING, over=False, pair=True, samples={"default": 64})
-@click.option("--other-layer", metavar="LAYER", help="Of the second network, where it is another than --layer.")
-@click.option("--delays", type=COUNT, default=1, help="How many steps are seen together.")
-@click.option("--rank", type=COUNT, help="How many coordinates are kept.  [default: 99 % of the variance, 10 at most]")
+@click.option(
+    "--other-layer", metavar="LAYER", help="Recurrent layer of the second network.  [default: that of --layer]"
+)
+@click.option("--delays", type=COUNT, default=1, help="Number of successive states in one observation.")
+@click.option("--rank", type=COUNT, help="Number of coordinates to keep.  [default: 99 % of the variance, 10 at most]")
 def compare(source: Source, other_layer: str | None, delays: int, rank: int | None) -> CommandResult:
     """Compare the dynamics of two networks, whatever their sizes and the basis of their states.
 
     The distance is that of dynamical similarity analysis. A linear map is fitted to the states of each, and the two
-    maps are laid on each other by the best orthogonal change of basis. Both are driven by the same sequences where they
-    take as many numbers. A permutation test says whether two runs of one network differ as much.
+    maps are laid on each other by the best orthogonal change of basis. If both take inputs of one
+    size, the same sequences drive both. A permutation test says whether two runs of one network differ as much.
 
     \b
     dynlab compare rnn-har2 lstm-har2

@@ -23,7 +23,9 @@ from .pictures import Movie
     over=False,
     factory={"metavar": "NAME", "help": "Analyse a built-in system (`dynlab list systems`)."},
 )
-@click.option("--window", metavar="LOW:HIGH,LOW:HIGH", help="What is drawn of x and of y.  [default: what orbits need]")
+@click.option(
+    "--window", metavar="LOW:HIGH,LOW:HIGH", help="Ranges of x and of y to draw.  [default: chosen from the orbits]"
+)
 def phase(source: Source, window: str | None) -> CommandResult:
     """Draw the phase portrait of a planar system: what its flow does, and what Euler's map makes of it.
 
@@ -64,8 +66,8 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
     """Write the phase-plane explorer: one HTML page for any browser, which needs no server and no network.
 
     A flow and the map that an integrator makes of it side by side, with sliders for all that they depend on; click to
-    start an orbit, type equations of your own. Of a checkpoint the page holds the weights, so that a click runs the
-    true network among its fixed points, and pulses of the input drive it.
+    start an orbit, type equations of your own. For a checkpoint the page holds the weights: a click runs the network
+    itself among its fixed points, and pulses of the input drive it.
 
     \b
     dynlab explore                          opens with the paper's system with diffusion
@@ -131,9 +133,9 @@ def _of_network(source: Source, certify: bool, fragment: str) -> CommandResult:
 
 @analysis(ANYTHING | HELD | {"starts"}, over=False, output="movie")
 @click.option("--parameter", metavar="NAME", help="Parameter of a planar system: step_size, W[0,1], r …")
-@click.option("--from", "lowest", type=float, help="Beginning of its range.")
-@click.option("--to", "highest", type=float, help="End of its range.")
-@click.option("--frames", type=click.IntRange(2, 1000), default=40, help="Most frames.")
+@click.option("--from", "lowest", type=float, help="Start of the parameter's range.")
+@click.option("--to", "highest", type=float, help="End of the parameter's range.")
+@click.option("--frames", type=click.IntRange(2, 1000), default=40, help="Largest number of frames.")
 @click.option("--rate", type=click.IntRange(1, 50), default=10, help="Frames per second.")
 def animate(
     source: Source, parameter: str | None, lowest: float | None, highest: float | None, frames: int, rate: int

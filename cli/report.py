@@ -71,7 +71,7 @@ SECTIONS = (  # the most wanted first, which is also the order in which they are
     type=click.FloatRange(0, min_open=True),
     default=2.0,
     metavar="MINUTES",
-    help="Begin no part after so many.",
+    help="Minutes after which no further part begins.",
 )
 def report(
     checkpoints: tuple[str, ...],

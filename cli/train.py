@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SETTINGS = {
     "epochs": (
         int,
-        "How often the training data are gone through. The epoch with the best validation score is kept. [default: 40]",
+        "Passes over the training data. The epoch with the best validation score is kept. [default: 40]",
     ),
     "batch_size": (int, "Sequences per step. [default: 128]"),
     "optimizer": (
@@ -75,8 +75,8 @@ SETTINGS = {
     "embedding": (int, "Size of the vectors learned for a task's characters or words. [default: 0]"),
     "carry": (
         bool,
-        "Where the task is one stream: cut it into batch-size parallel ones and start each window at the state that "
-        "the one before it ended in.",
+        "Cut a task that is one stream into batch-size parallel streams, and start each window from the last state of "
+        "the one before.",
     ),
     "augment": (str, "Augmentations of the task: rotation:0.2. [default: none]"),
     "precision": (str, "float32, or bf16 for the products in training. [default: float32]"),
@@ -84,7 +84,7 @@ SETTINGS = {
     "threads": (int, "Threads of torch; sums depend on their number in the last bit. [default: 1]"),
     "deterministic": (
         bool,
-        "Take deterministic algorithms alone, for the same bits on the same GPU; not run on one here.",
+        "Use deterministic algorithms only, for the same bits on the same GPU (not tested on a GPU).",
     ),
 }
 
@@ -136,14 +136,18 @@ SUBJECT = (
 RUN = (
     click.Option(["--device"], default="cpu", help="cpu, cuda, mps."),
     click.Option(["--data-dir"], type=FOLDER, help="Folder of the data sets.  [default: $DYNLAB_DATA]"),
-    click.Option(["--output", "-o"], type=FOLDER, metavar="FOLDER", help="[default: runs/SYSTEM-TASK-seedN]"),
+    click.Option(
+        ["--output", "-o"], type=FOLDER, metavar="FOLDER", help="Folder to write.  [default: runs/SYSTEM-TASK-seedN]"
+    ),
     click.Option(["--resume"], is_flag=True, help="Go on with the interrupted run in --output, bit for bit on a CPU."),
     click.Option(["--overwrite"], is_flag=True, help="Replace the run in --output."),
-    click.Option(["--checkpoint-every"], type=COUNT, help="Save after so many batches, not only each epoch."),
+    click.Option(
+        ["--checkpoint-every"], type=COUNT, help="Also save after every N batches, not only after each epoch."
+    ),
     click.Option(
         ["--keep-every"],
         type=COUNT,
-        help="Keep a checkpoint of every so many batches, FOLDER/step-000000.ckpt …, for --over step.",
+        help="Keep a checkpoint every N batches as FOLDER/step-000000.ckpt, for --over step.",
     ),
     click.Option(
         ["--log-every"],

@@ -106,7 +106,7 @@ def variable(dims: Sequence[str], values: Any, long_name: str, units: str = ONE)
     values : array_like
         The values, complex where they are complex.
     long_name : str
-        What a plot writes on the axis.
+        Label of a plot's axis.
     units : str
         One of `UNITS`.
     """
@@ -233,7 +233,7 @@ def settings(ds: xr.Dataset) -> dict[str, Any]:
 
 
 def flags(ds: xr.Dataset) -> dict[str, str]:
-    """For each variable with values that are not finite, the reason."""
+    """Return the reason for each variable with values that are not finite."""
     return told(ds, "flags") if "flags" in ds.attrs else {}
 
 
@@ -243,7 +243,7 @@ def told(ds: xr.Dataset, name: str) -> dict[str, Any]:
     Raises
     ------
     UserError
-        Where there is none, as in a file that dynlab did not write.
+        If there is none, as in a file that dynlab did not write.
     """
     try:
         return dict(json.loads(ds.attrs[name]))
@@ -252,7 +252,7 @@ def told(ds: xr.Dataset, name: str) -> dict[str, Any]:
 
 
 def known(ds: xr.Dataset, name: str) -> xr.DataArray:
-    """Where a variable's error, ``name_error``, is at most a tenth of max(1, abs(value)); without one, everywhere.
+    """Return where the error ``name_error`` is at most a tenth of max(1, abs(value)); without one, everywhere.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def assert_eigenvalue_bounds(
     layer : str, optional
         One of several recurrent layers.
     encoder : str, optional
-        Of a file the linear layer before the recurrent one, ``"encoder:tanh"``.
+        Linear layer before the recurrent one of a file, ``"encoder:tanh"``.
     batch : Tensor or tuple, optional
         Arguments of a larger model: the real inputs of its recurrent layer are recorded.
     samples : int, optional

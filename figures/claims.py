@@ -1,4 +1,4 @@
-"""What holds of the sources' claims and what does not: each claim of ``claims.toml`` with a measurement and a verdict.
+"""The audit of the sources: each claim of ``claims.toml`` with a measurement and a verdict.
 
 A claim says which function of ``measures_of_*.py`` measures it (its numbers are kept), which one reads what other
 figures and tables keep, the sentence that both fill, and the rules of its verdict: the first one that is true.

@@ -184,7 +184,7 @@ def _draw_columns(columns: xr.Dataset, ax: Axes) -> None:
 
 
 def _draw_training(training: xr.DataArray, ax: Axes, said: str, title: str) -> None:
-    """One measurement over both trainings; `said` is the legend's, of the way that is gone and the last value."""
+    """Draw one measurement over both trainings; `said` makes a label of the way that is gone and the last value."""
     for name, look in LOOK.items():
         values = training.sel({schema.NETWORK: name}).values
         ax.plot(training[schema.TRAINING_STEP] + 1, values, label=said.format(name, values[-1]), lw=1.4, **look)
@@ -193,7 +193,7 @@ def _draw_training(training: xr.DataArray, ax: Axes, said: str, title: str) -> N
 
 
 def measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:
-    """How far the rule is off, at the tutorial's start, at larger W, and while it is trained along."""
+    """Return how far the rule is off: at the tutorial's start, at larger W, and during training."""
     first = training.sel({schema.NETWORK: GRADIENT}).isel({schema.TRAINING_STEP: 0})
     said = " and ".join(
         f"{percent(float(one['error'].mean()))} ({percent(float(one['error'].min()))} to "

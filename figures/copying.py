@@ -68,7 +68,7 @@ class LossCurve(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """What the network did, in words."""
+        """Return the network's outcome in words."""
         if self.losses[-1] > self.guess / STAYS**2:
             return HIGHER
         best = self.losses.min() / self.guess
@@ -131,7 +131,7 @@ def _dataset(found: list[LossCurve]) -> xr.Dataset:
 
 
 def measured(found: list[LossCurve]) -> str:
-    """What each network did at each delay."""
+    """Return the outcome of each network at each delay."""
     said = []
     for delay in DELAYS:
         here = [one for one in found if one.delay == delay]

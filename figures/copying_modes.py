@@ -40,7 +40,7 @@ def compute(fast: bool) -> Results:
     Raises
     ------
     UserError
-        Where the queue's folder does not hold them.
+        If the queue's folder does not hold them.
     """
     task = create("copying", symbols=10, delay=DELAY, convention="overlap", train_size=1, fresh=True, retrain=True)
     inputs = np.asarray(task.test.inputs[:1])
@@ -101,7 +101,7 @@ def _panel(one: xr.Dataset, name: str, ax: Axes) -> None:
 
 
 def above(recorded: xr.Dataset, name: str) -> tuple[int, int]:
-    """How many directions keep a tenth of their length or more, untrained and trained."""
+    """Return how many directions keep a tenth of their length or more, untrained and trained."""
     values = recorded["log_singular_value"].sel({schema.NETWORK: name}).values
     return int((values[0] > KEPT).sum()), int((values[-1] > KEPT).sum())
 

@@ -50,7 +50,7 @@ def figure(results: Results) -> Drawn:
 
 
 def measured(ds: xr.Dataset) -> str:
-    """Where the flow has the table's kinds, and where Euler's map has another stability."""
+    """Return where the flow has the table's kinds, and where Euler's map has another stability."""
     flows = ds["flow_kind"].values[:, 0].tolist()
     right = sum(found == row[3] for found, row in zip(flows, KINDS, strict=True))
     differing = [flow for flow, judged in zip(flows, _judged(ds), strict=True) if judged == ONLY_FLOW]

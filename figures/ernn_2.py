@@ -44,7 +44,7 @@ def figure(results: Results) -> Drawn:
 
 
 def _one(recorded: xr.Dataset, name: str) -> xr.Dataset:
-    """One run as `dynlab.over_training` would have it; of the times only t = 1 was recorded."""
+    """Return one run in the form of `dynlab.over_training`; of the times only t = 1 was recorded."""
     curve = {"variable": "log_norm", "isel": {schema.TIME: 0}, "name": "ln ‖∂h_T/∂h_1‖₂"}
     panels = json.dumps([{"drawn": "bands", "curves": [curve]}])
     return recorded.sel({schema.NETWORK: name}, drop=True).assign_attrs(panels=panels)

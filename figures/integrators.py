@@ -1,4 +1,4 @@
-"""What five integrators make of the rotation W₀: regions of stability, orbits, and the energy that is conserved."""
+"""Five integrators on the rotation W₀: regions of stability, orbits, and the conserved energy."""
 
 from typing import Any, cast
 

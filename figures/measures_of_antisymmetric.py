@@ -1,4 +1,4 @@
-"""What claims of the AntisymmetricRNN paper and of two reviews of it are measured by."""
+"""Measures for the claims of the AntisymmetricRNN paper and of two reviews of it."""
 
 from typing import Any
 

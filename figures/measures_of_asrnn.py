@@ -1,4 +1,4 @@
-"""What claims of the asRNN paper and its repository, and of the NumPy RNN tutorial, are measured by."""
+"""Measures for the claims of the asRNN paper, its repository, and the NumPy RNN tutorial."""
 
 from collections.abc import Callable
 from typing import Any

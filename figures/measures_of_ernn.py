@@ -1,4 +1,4 @@
-"""What claims of the ERNN paper are measured by, on networks."""
+"""Measures for the claims of the ERNN paper, on networks."""
 
 from typing import Any, cast
 

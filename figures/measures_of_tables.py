@@ -1,4 +1,4 @@
-"""What claims of the ERNN paper about accuracies, sizes and times are measured by: its own tables, and trainings."""
+"""Measures for the ERNN paper's claims about accuracies, sizes and times: its own tables, and trainings."""
 
 from typing import Any
 

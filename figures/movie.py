@@ -33,7 +33,7 @@ GAP = 2  # steps between two windows
 
 
 def compute(fast: bool) -> Results:
-    """What each network predicts on the windows held out, at epochs that are even on a logarithmic scale."""
+    """Return each network's predictions on the held-out windows, at epochs evenly spaced on a logarithmic scale."""
     train, test = sine_windows()
     epochs = FEW if fast else EPOCHS
     shown = np.unique(np.geomspace(1, epochs, FRAMES).astype(int)) - 1
@@ -119,7 +119,7 @@ def errors(ds: xr.Dataset) -> xr.DataArray:
 
 
 def measured(ds: xr.Dataset) -> str:
-    """How well each loss does along both directions."""
+    """Return how well each loss does along both directions."""
     found = errors(ds).isel({schema.TRAINING_STEP: -1})
     said = ". ".join(
         f"With the loss “{name}” it is {float(found.sel({'loss': name, schema.NETWORK: GRADIENT})):.4f} along the "

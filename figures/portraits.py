@@ -27,11 +27,11 @@ def draw_portraits(ds: xr.Dataset, named: Mapping[str, str], beside: str = "") -
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.diagnostics.phase_plane.panels.phase_panels`.
+        Result of `dynlab.diagnostics.phase_plane.panels.phase_panels`.
     named : mapping of str to str
         The panels' letters, and what stands behind each.
     beside : str
-        What stands in the place behind the last panel.
+        Function that draws in the place after the last panel.
     """
     figure = plt.figure()
     grid = figure.add_gridspec(-(-(len(named) + bool(beside)) // COLUMNS), COLUMNS)

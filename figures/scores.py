@@ -1,4 +1,4 @@
-"""What the recorded trainings of a published number score, over seeds, and what that makes of the number.
+"""Scores of the recorded trainings of a published number, over seeds, and the verdict on the number.
 
 The test split is scored after every epoch for the record. Of a training that held data out these chose an epoch. Where
 each seed was trained twice (``…-held-out`` and ``…-whole``), the first of both gives the score at the epoch that the

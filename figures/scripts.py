@@ -1,4 +1,4 @@
-"""What makes a figure or a table of a source: kept numbers, with the claim beside them that ``sources.toml`` has.
+"""Scripts that make a source's figures and tables from kept numbers, beside the claims of ``sources.toml``.
 
 Numbers are Datasets, ``kept/NAME.KEY.nc`` beside the code.
 """
@@ -87,7 +87,7 @@ class Script:
     draw : callable
         Takes the kept Datasets, and gives the figure with its measurement.
     size : tuple of float
-        Of the figure without its words, in inches.
+        Size of the figure without its words, in inches.
     compute : callable, optional
         Takes ``fast``, and gives the Datasets by name; a figure of recorded trainings has none.
     """
@@ -138,7 +138,7 @@ class Table:
     name : str
         Its key in ``sources.toml``.
     measured : str
-        What was found here, in sentences with numbers.
+        Findings, in sentences with numbers.
     headings : list of str
     rows : list of list of str
     numeric : list of str
@@ -161,7 +161,7 @@ class Table:
 
     @property
     def claim(self) -> str:
-        """What the source says, in its terms."""
+        """Return what the source says, in its terms."""
         return str(told("sources.toml")["tables"][self.name]["claim"])
 
 
@@ -172,7 +172,7 @@ class TableScript:
     Attributes
     ----------
     name : str
-        Of the kept Datasets.
+        Names of the kept Datasets.
     make : callable
         Gives the table.
     compute : callable, optional

@@ -44,7 +44,7 @@ class Queued:
     Attributes
     ----------
     name, group : str
-        Of its folder and in the record; what it is counted with.
+        Name of its folder and in the record.
     run : Run
     writes : dict
         What of `dynlab.training.Writes` it has beside the queue's own.
@@ -52,7 +52,7 @@ class Queued:
         Earlier trainings: the system's settings and the learning rate are those of the one that is best on held-out
         data. Empty where the run has its own.
     gpu : bool
-        Whether a processor has no time for it.
+        True if it takes too long on a processor.
     """
 
     name: str

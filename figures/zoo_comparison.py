@@ -96,7 +96,7 @@ def _analyse(name: str, fast: bool) -> dict[str, xr.Dataset]:
 
 
 def _table(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> xr.Dataset:
-    """One row a network; what `dynlab demo` prints."""
+    """Return the table that `dynlab demo` prints, one row a network."""
     facts = {entry["name"]: entry for entry in zoo.entries()}
     rows = [_row(found, facts[NETWORKS[title]]) for title, found in analysed.items()]
     ds = schema.dataset(
@@ -130,7 +130,7 @@ def surviving(last: xr.DataArray) -> str:
 
 
 def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
-    """Each column's name in words, and what stands in it."""
+    """Return a row: each column's name in words, and its value."""
     last = found["end_to_end"]["log_singular_value"].isel({schema.TIME: -1})
     points = found["fixed_points"]
     verified = points["status"].values == "fixed point"

@@ -51,7 +51,7 @@ class Checkpoint:
         From `System.output` to the classes or targets, where the file says so, or holds one linear layer of that width
         and nothing else beside the recurrent one.
     readout_name : str
-        That linear layer's, ``net.fc``; empty where the file itself says what the read-out is.
+        Name of that linear layer, ``net.fc``; empty if the file itself says what the read-out is.
     behind : str
         The linear layer that stands before the recurrent one and is not run, since nothing says with which activation.
     task : str or None

@@ -173,9 +173,7 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
         For a document of a newer version, an unknown system, tensors that do not fit, or weights that are not finite.
     """
     if document.get("version") != VERSION:
-        raise UserError(
-            f"{where} has not version {VERSION} of dynlab's format, which this dynlab reads: install a newer."
-        )
+        raise UserError(f"{where} is not of version {VERSION} of the format, the one this dynlab reads: update dynlab.")
     _check(document, where)
     name, config, state = (document[key] for key in ("system", "config", "state_dict"))
     _check_sizes(config, state, where)

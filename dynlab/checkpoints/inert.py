@@ -176,7 +176,7 @@ def load(path: Path) -> Any:
     UserError
         If the file would run code if it were unpickled, or is no file of `torch.save`; without its name.
     Exception
-        Of any kind, if it is damaged.
+        Any, if the file is damaged.
     """
     with zipfile.ZipFile(path) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}

@@ -41,7 +41,7 @@ def read_run(paths: str | Path | Sequence[str | Path], **settings: Any) -> list[
     paths : str, Path or sequence of them
         A folder, files, or a pattern such as ``runs/x/*.ckpt``.
     **settings
-        Those of `dynlab.checkpoints.read`: ``layer=``, ``system_factory=``, ``nonlinearity=``.
+        Settings of `dynlab.checkpoints.read`: ``layer=``, ``system_factory=``, ``nonlinearity=``.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _steps(found: Mapping[Path, Checkpoint]) -> dict[Path, int]:
-    """All by what the files say, or all by their names: the two need not count the same."""
+    """Return all steps as the files say them, or all as their names do: the two need not count the same."""
     told = {file: checkpoint.facts.get(STEP_FACT) for file, checkpoint in found.items()}
     if all(isinstance(step, int) for step in told.values()):
         return {file: int(step or 0) for file, step in told.items()}

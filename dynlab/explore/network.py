@@ -23,16 +23,16 @@ DIGITS = 5  # of what is only drawn
 
 
 def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False, command: str = "") -> dict[str, Any]:
-    """What the page needs to run a network: its step's operations with their numbers, and where its states lie.
+    """Return what the page needs to run a network: its step's operations with their numbers, and where its states lie.
 
     Parameters
     ----------
     system : System
         A map whose step has a program (`dynlab.program`).
     ds : Dataset
-        Of `dynlab.geometry` of that system.
+        Result of `dynlab.geometry` for that system.
     name : str
-        What the page calls it.
+        Name on the page.
     certify : bool
         Prove fixed points; needs the extra ``certify``.
     command : str
@@ -88,7 +88,7 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
 
 
 def _proof(program: Program, state: np.ndarray) -> str:
-    """What is proved of one fixed point, as a sentence."""
+    """Return what is proved of one fixed point, as a sentence."""
     require_extra("flint", "certify")
     from dynlab.proofs.certify import certify
 

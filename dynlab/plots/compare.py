@@ -40,7 +40,7 @@ def plot_compare(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Of the eigenvalues.
+        Settings of the eigenvalues' markers.
     """
     style.cross(ax)
     for place, (marker, colour) in enumerate(LOOKS):

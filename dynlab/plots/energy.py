@@ -41,7 +41,7 @@ def plot_energy(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Of H.
+        Settings of the line of H.
     """
     exact, orbits = ds["exact_energy"].transpose(schema.SAMPLE, schema.TIME).values, ds["energy"].values
     low, high = min(0.0, float(np.nanmin(exact))), float(np.nanmax(exact))
@@ -66,6 +66,6 @@ def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def _draw_lines(ds: xr.Dataset, ax: Axes, name: str, look: dict[str, Any]) -> None:
-    """One line a sample, named once."""
+    """Draw one line a sample, with one entry in the legend."""
     for index, line in enumerate(ds[name].transpose(schema.SAMPLE, schema.TIME).values):
         ax.plot(ds[schema.TIME].values, line, **look | ({} if index == 0 else {"label": None}))

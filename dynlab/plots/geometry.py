@@ -67,13 +67,13 @@ def plot_geometry(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Of the first two components.
+        Settings of the first two components' markers.
     """
     _draw(ds, ax, **artist)
 
 
 def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    """All but the legend."""
+    """Draw all but the legend."""
     count = 3 if getattr(ax, "name", "") == "3d" else 2
     trajectories = _padded(ds["trajectory"].values, count)
     for sequence in trajectories[:MOST_DRAWN]:
@@ -102,7 +102,7 @@ def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def _draw_points(ds: xr.Dataset, ax: Axes, count: int, **artist: Any) -> None:
-    """One set of markers for each kind of point, its entry in the legend saying how many there are."""
+    """Draw one set of markers for each kind of point; the legend counts them."""
     positions = _padded(ds["fixed_point_position"].values, count)
     groups: dict[tuple[int, str], list[int]] = {}
     rows = zip(ds["status"].values, ds["stable"].values, ds["unstable_directions"].values, strict=True)

@@ -1,4 +1,4 @@
-"""How a picture's panels, title, verdict and legend are placed, and what makes a public plot of a drawing function."""
+"""The layout of a picture, and the decorator that makes a public plot of a drawing function."""
 
 import functools
 import inspect

@@ -168,7 +168,7 @@ def plot_attractor(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) -> None:
-    """Up or down to the next state, then across to the diagonal, where it is the state before."""
+    """Draw the cobweb: up or down to the next state, then across to the diagonal."""
     stairs = np.repeat(states[-COBWEB - 1 :], 2)
     ax.plot(
         stairs[:-1], stairs[1:], color=style.GREY, lw=0.6, zorder=1, label=f"last {min(COBWEB, len(states) - 1)} steps"

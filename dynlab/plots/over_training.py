@@ -49,7 +49,7 @@ def plot_over_training(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Of the first picture.
+        Settings of the first panel.
 
     Notes
     -----
@@ -78,7 +78,7 @@ def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], **artist: Any) -> Non
 
 
 def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist: Any) -> None:
-    """Each at the modulus of its leading multiplier, by its stability."""
+    """Draw each fixed point at the modulus of its leading multiplier, by its stability."""
     curve = panel["curves"][0]
     values = ds[curve["variable"]].isel(curve["isel"]).transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
     stable = ds["stable"].transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
@@ -89,7 +89,7 @@ def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist
 
 
 def _draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist: Any) -> None:
-    """Each at the value of the parameter, by its kind, in the range that was followed."""
+    """Draw each bifurcation at its parameter value, by its kind, in the range that was followed."""
     kinds, settings = ds["bifurcation_kind"].values, schema.settings(ds)
     found = sorted(set(kinds.ravel()) - {"not there"})
     for number, kind in enumerate(found):

@@ -48,7 +48,7 @@ def plot_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Of the eigenvalues.
+        Settings of the eigenvalues' markers.
     """
     values = _shown(ds, "eigenvalue")[0]
     unit_circle.draw_circle(ax)

@@ -63,7 +63,7 @@ def plot_stability(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Of the eigenvalues.
+        Settings of the eigenvalues' markers.
     """
     (plot_step_region if "region" in ds else plot_theory_bounds)(ds, ax=ax, **artist)
 
@@ -166,7 +166,7 @@ def plot_theory_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def _interval(low: float, high: float, up_to: str = "≤") -> str:
-    """From `low` to `high`, of which either may be infinite."""
+    """Draw the interval from `low` to `high`, either of which may be infinite."""
     if np.isneginf(low):
         return "none" if np.isposinf(high) else f"{up_to} {number(high)}"
     return f"> {number(low)}" if np.isposinf(high) else interval([low, high], 4)

@@ -82,7 +82,7 @@ def needs_close_up(ds: xr.Dataset) -> bool:
 
 
 def _disc(ds: xr.Dataset, is_flow: bool, is_map: bool) -> tuple[float, float | None, str]:
-    """Its centre and radius (None: the left half-plane), and what is beside it."""
+    """Return the centre and radius of the region (None: the left half-plane), and what is beside it."""
     if is_flow and is_map:
         return -1.0, 1.0, f"ελ at ε = {schema.settings(ds)['step_size']:.3g} s"
     if is_map:
@@ -103,7 +103,7 @@ def _side(value: complex, stable: int, is_map: bool, centre: float) -> int:
 
 
 def _draw_rays(ds: xr.Dataset, ax: Axes) -> None:
-    """From 0 (ε = 0) to ελ, and where the critical step puts it on the circle."""
+    """Draw each ray from 0 (ε = 0) to ελ, and the point on the circle at the critical step."""
     steps = ds["critical_step"].values
     moved, critical = ds["map_eigenvalue"].values - 1, steps[:, None] * ds["flow_eigenvalue"].values
     on_circle = critical[(steps[:, None] > 0) & (np.abs(np.abs(1 + critical) - 1) < 1e-9)]

@@ -1,4 +1,4 @@
-"""One step on a plane around a state as arrows, what its linear map says beside them, and where that fails."""
+"""One step on a plane around a state as arrows, beside those of its linear map, and where that fails."""
 
 from typing import Any
 

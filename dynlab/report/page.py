@@ -46,7 +46,7 @@ def report_page(
     left : sequence of Part
         Parts that there was no time for.
     spent : str
-        How long it took and how long it was given, as a sentence.
+        Time taken and time allowed, as a sentence.
     command : str
         The command that makes the page.
     """
@@ -103,7 +103,7 @@ def described(name: str, description: Mapping[str, Any], layer: str | None, note
     layer : str or None
         Which of the file's systems the parts are about.
     notes : sequence of str
-        What the file does not tell and is taken to be so, and other sentences.
+        Assumptions about what the file does not tell, and other sentences.
     """
     facts = {"file": f"{description['file']}, {description['bytes']:,} bytes", "sha256": description["sha256"]}
     facts |= {"form": description["format"], "parameters": f"{description['parameters']:,}"}
@@ -148,12 +148,12 @@ def first_said(verdict: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """With a full stop, where there is any text."""
+    """Return the text with a full stop, or nothing."""
     return text.rstrip(".") + "." if text else ""
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, str]:
-    """Those that were given a value, as a reader reads them."""
+    """Return the settings that were given a value, as text."""
     return {name: _setting(value) for name, value in given.items() if value is not None}
 
 

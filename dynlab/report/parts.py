@@ -8,7 +8,7 @@ import xarray as xr
 
 @dataclass(frozen=True)
 class Part:
-    """What one command says of one network; of one that is left out, the first three alone.
+    """The result of one command for one network; if it is left out, the first three fields alone.
 
     Attributes
     ----------
@@ -21,9 +21,9 @@ class Part:
     picture : str
         The figure as a data URL.
     table : str
-        What the command prints above its verdict.
+        Table that the command prints.
     seconds : float
-        How long it took.
+        Time taken.
     problem : str
         Why it failed; empty where it did not.
     certificates : list of Path

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def packed(files: Sequence[Path], most: int) -> tuple[str, list[str]]:
-    """As many of the certificates as a page has room for.
+    """Return as many of the certificates as a page has room for.
 
     Parameters
     ----------

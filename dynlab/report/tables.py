@@ -12,7 +12,7 @@ MOST_ROWS = 200
 
 
 class TableCell(NamedTuple):
-    """What is shown, and what it is sorted by."""
+    """The text of a cell and its sort key."""
 
     text: str
     key: float | str

@@ -42,7 +42,7 @@ def opened(compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[st
     if files.exists(path):
         return Store(path, grid, about)
     if size(grid) > MOST_CELLS:
-        raise UserError(f"The grid has {size(grid):,} cells, and a sweep at most {MOST_CELLS:,}: part it.")
+        raise UserError(f"The grid has {size(grid):,} cells, and a sweep at most {MOST_CELLS:,}: split it.")
     index = (0,) * len(grid)
     first = Outcome(index, compute(cell(grid, index)))
     store = Store.create(path, grid, about, first)

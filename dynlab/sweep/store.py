@@ -41,7 +41,7 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """One cell's Dataset, or why there is none."""
+    """The Dataset of one cell, or the reason why there is none."""
 
     index: Index
     dataset: xr.Dataset
@@ -74,7 +74,7 @@ class Store:
     done : ndarray of int8
         1 for each cell that is done.
     before : int
-        How many cells were done when it was opened.
+        Number of cells that were done when it was opened.
 
     Raises
     ------

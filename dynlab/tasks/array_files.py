@@ -60,7 +60,7 @@ def read_sequences(path: Path, choice: Choice) -> tuple[np.ndarray, int]:
         With NaN after the ends of sequences of different lengths: a .npz may have an array (time, input) for each. An
         array of a .npy or .npz of any other shape is returned whole.
     available : int
-        How many there are.
+        Number of sequences in the file.
 
     Raises
     ------

@@ -112,7 +112,7 @@ def driving_inputs(
 
 
 def _default(system: System, choice: Choice, steps: int, data_dir: str | Path | None, shipped: bool) -> Driving:
-    """What was recorded with the system, its own task's data, or white noise and why."""
+    """Return the inputs recorded with the system, its own task's data, or white noise with the reason."""
     from dynlab.tasks import TASKS
 
     width = system.network_input_size

@@ -39,7 +39,7 @@ def flipflop(
     length : int
         Steps of a sequence.
     pulse_probability : float
-        That a bit gets a pulse, +1 or −1, at a step after the first; at the first each gets one.
+        Probability of a pulse, +1 or −1, at each step after the first; at the first each bit gets one.
     train_size, test_size : int
         The number of sequences.
     seed : int

@@ -173,7 +173,7 @@ def load(
     Returns
     -------
     features : dict of str to ndarray, shape (step, filter), float32
-        Of each clip of the words by its name, ``word/file.wav``; see `log_mel`.
+        Features of each clip by its name, ``word/file.wav``; see `log_mel`.
     splits : list of list of str
         The clips for training, validation and test by their names, sorted.
     noises : list of ndarray, shape (time,), int16

@@ -54,7 +54,7 @@ def sine(*, seed: int = 0, retrain: bool = False, data_dir: str | Path | None = 
 
 
 def windows() -> Split:
-    """All windows in their order: position-coded inputs (54, 6, 6), the points that follow (54, 8)."""
+    """Return all windows in order: position-coded inputs (54, 6, 6), the points that follow (54, 8)."""
     wave = np.sin(np.linspace(0, 4 * np.pi, POINTS)).astype(np.float32)
     slid = np.lib.stride_tricks.sliding_window_view(wave, SHOWN + ASKED)[: POINTS - SHOWN - ASKED]
     return Split(slid[:, :SHOWN, None] * np.eye(SHOWN, dtype=np.float32), slid[:, SHOWN:].copy())

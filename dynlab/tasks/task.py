@@ -93,13 +93,13 @@ class OnDemand:
         return len(self.numbers)
 
     def __getitem__(self, which: int | slice | np.ndarray) -> np.ndarray:
-        """One sequence, (time, input), or those that a slice, a mask or numbers choose, (sample, time, input)."""
+        """Return one sequence (time, input), or those of a slice, mask or numbers (sample, time, input)."""
         chosen = self.numbers[which]
         made = self.make(np.atleast_1d(chosen))
         return made[0] if chosen.ndim == 0 else made
 
     def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
-        """All of them at once."""
+        """Return all sequences as one array."""
         return np.asarray(self[:], dtype)
 
 

@@ -125,7 +125,7 @@ def resume(
     Parameters
     ----------
     folder : str or Path
-        That of the run.
+        Folder of the run.
     data_dir, device, progress, log
         As in `train`.
 
