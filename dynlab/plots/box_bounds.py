@@ -40,7 +40,7 @@ def plot_box_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the norm's line.
+        The panel of the norm.
     """
     _draw_panel(ds, ax, NORM, 1.0, "contracts below 1", **artist)
     ax.set(xlabel="modulus or norm of the step's Jacobian", title="Norm and spectral radius")

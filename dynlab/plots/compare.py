@@ -40,7 +40,7 @@ def plot_compare(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the eigenvalues' markers.
+        The panel of the eigenvalues.
     """
     style.cross(ax)
     for place, (marker, colour) in enumerate(LOOKS):

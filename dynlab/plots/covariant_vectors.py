@@ -40,7 +40,7 @@ def plot_covariant_vectors(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the angles' bars, or of the exponents' markers if these stand alone.
+        The panel of the angles, or of the exponents if these stand alone.
     """
     angles, errors, lowest = (np.degrees(ds[name].values) for name in ("angle", "angle_error", "smallest_angle"))
     known = np.flatnonzero(np.isfinite(angles).all(axis=1))[:MOST_DRAWN]

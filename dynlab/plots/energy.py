@@ -41,7 +41,7 @@ def plot_energy(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the line of H.
+        The panel of H.
     """
     exact, orbits = ds["exact_energy"].transpose(schema.SAMPLE, schema.TIME).values, ds["energy"].values
     low, high = min(0.0, float(np.nanmin(exact))), float(np.nanmax(exact))

@@ -38,7 +38,7 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     Returns
     -------
     Axes
-        Settings of the ERNN's markers.
+        The panel of the ERNN.
     """
     schema.check(ds, needs=["trajectory", "pair_sum", "equilibrium", "distance", "inner_path"])
     names = ds["network"].values.tolist()

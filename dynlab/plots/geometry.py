@@ -67,7 +67,7 @@ def plot_geometry(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the first two components' markers.
+        The panel of the first two components.
     """
     _draw(ds, ax, **artist)
 

@@ -39,7 +39,7 @@ def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the plane.
+        The panel of the plane.
     """
     if not (ds["status"] == "proved").any():
         is_flow = schema.settings(ds)["kind"] == "flow"

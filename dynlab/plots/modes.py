@@ -72,7 +72,7 @@ def plot_modes(ds: xr.Dataset, ax: Axes, *, fixed_point: int | None = None, **ar
     Returns
     -------
     Axes
-        Settings of the markers of time constants and frequencies.
+        The panel of time constants and frequencies.
     """
     points = _points(ds, fixed_point)
     lasts, turns = _lasts(ds), np.abs(ds["frequency"].values)

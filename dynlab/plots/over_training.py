@@ -49,7 +49,7 @@ def plot_over_training(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the first panel.
+        The first panel.
 
     Notes
     -----

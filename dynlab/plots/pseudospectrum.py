@@ -51,7 +51,7 @@ def plot_pseudospectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the panel of the complex plane.
+        The panel of the complex plane.
     """
     plane = ds["smallest_singular_value"].transpose(schema.Y, schema.X)
     _draw_plane(ds, ax, plane.values, ds[schema.X].values, ds[schema.Y].values, **artist)

@@ -48,7 +48,7 @@ def plot_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the eigenvalues' markers.
+        The panel of the eigenvalues.
     """
     values = _shown(ds, "eigenvalue")[0]
     unit_circle.draw_circle(ax)

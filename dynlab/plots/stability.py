@@ -63,7 +63,7 @@ def plot_stability(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Returns
     -------
     Axes
-        Settings of the eigenvalues' markers.
+        The panel of the eigenvalues.
     """
     (plot_step_region if "region" in ds else plot_theory_bounds)(ds, ax=ax, **artist)
 
