@@ -94,7 +94,8 @@ def test_the_tables_of_linear_maps(capsys, monkeypatch):
     assert run(["fixed-points", *how, "0.5,0;0,2"]) == 0
     row = pd.read_csv("t.csv").iloc[0]
     assert set(row.index) <= set(re.split(r"\s{2,}|\n", capsys.readouterr().out))
-    assert (row["kind"], row["largest |μ|"], row["growing directions"]) == ("saddle", 2.0, 1)
+    assert (row["h₁"], row["h₂"], row["kind"], row["largest |μ|"]) == (0, 0, "saddle", 2.0)
+    assert row["growing directions"] == 1
     assert np.isnan(row["τ (steps)"])
     assert run(["modes", *how, "0.5,0;0,0.25"]) == 0
     np.testing.assert_allclose(pd.read_csv("t.csv")["τ (steps)"], [1 / np.log(2), 1 / np.log(4)])
