@@ -97,8 +97,10 @@ def test_fixed_points_among_trajectories_are_filled_where_stable(memories, proje
 
 
 def test_branches_are_solid_where_stable_and_every_bifurcation_has_its_marker():
-    ds = dl.bifurcation(create("logistic"), parameter="r", lowest=2.5, highest=3.5, max_period=2, values=0)
+    system = dl.EquationMap("r*x*(1 - x)", r=3)
+    ds = dl.bifurcation(system, parameter="r", lowest=2.5, highest=3.5, max_period=2, values=0)
     top = dl.plot_bifurcation(ds).figure.axes[0]
+    assert top.get_ylabel() == "state x"
     flips = set(ds["bifurcation_parameter"].values.round(12))
     assert {float(line.get_xdata()[0].round(12)) for line in top.lines if line.get_marker() == "s"} == flips
     for stable, look in ((1, "-"), (0, "--")):
