@@ -50,6 +50,12 @@ def test_a_linear_flow_that_was_typed_is_classified_exactly(text, kind):
     assert phase_plane(EquationFlow(text), steps=9)["flow_kind"].values.tolist() == [kind]
 
 
+@pytest.mark.parametrize("system", [EquationFlow("y, -x"), planar_system(planar_matrix("zero"))])
+def test_usual_starts_lie_in_the_window_that_is_given(system):
+    starts = phase_plane(system, window=[[2, 4], [2, 5]], steps=5)["trajectory"].values[:, 0]
+    assert ((starts > 2) & (starts < [4, 5])).all()
+
+
 @pytest.mark.parametrize(
     "eigenvalues, step",
     [([-1, -4], 0.5), ([-0.15 + 2j, -0.15 - 2j, -50], 0.04), ([-1, 0], 2.0), ([1, -1], 0.0), ([2j, -2j], 0.0)],

@@ -84,7 +84,7 @@ def phase_plane(
         With two states: an `Euler` step (which is seen as a flow and as a map), another `Map`, or a `Flow`.
     starts : array_like, shape (sample, 2), optional
         Initial states. By default the paper's three for systems of a 2×2 matrix (times half the `window`'s width where
-        that is below 1), for any other four among its equilibria.
+        that is below 1), for any other four among its equilibria, or in the `window` that is given.
     steps : int, optional
         Of the orbits: by default 50, of other flows 500.
     step_size : float, optional
@@ -186,11 +186,12 @@ def _usual(system: System, exact: Held, asked: Window | None) -> tuple[Real, int
     """
     if equation(system):
         small = 1.0 if asked is None else min(1.0, float(asked.half.max()))
-        return small * np.array(STARTS), STEPS, STEP_SIZE, None
+        usual = small * np.array(STARTS)
+        return usual if asked is None or asked.holds(usual).all() else starts_in(asked), STEPS, STEP_SIZE, None
     found: list[Equilibrium] = []
     for searched in [square(half) for half in SEARCHED] if asked is None else [asked]:
         found = found or equilibria(exact, searched, None, None)
-    box = box_of(np.array([one.state for one in found]))
+    box = asked or box_of(np.array([one.state for one in found]))
     rates = np.abs([one.flow_values for one in found])
     rates = rates[rates > 0]
     if not (isinstance(system, Flow) and rates.size):
