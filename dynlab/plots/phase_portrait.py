@@ -104,16 +104,20 @@ def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    """Draw orbits with time in colours, a dot for every step of a map, a star at each start."""
-    states, is_map = ds["trajectory"].values, "map_kind" in ds
+    """Draw orbits with time in colours, a dot for every step of a map, a star at each start.
+
+    Only the steps of a flow's map are joined: between those of another map there is nothing.
+    """
+    states, is_map, joined = ds["trajectory"].values, "map_kind" in ds, "flow_kind" in ds
     colours = time_colours(states.shape[1] - 1)
     options: dict[str, Any] = {"linewidths": 1.3, "zorder": 3, "capstyle": "round"} | artist
     for orbit in states:
         segments = np.stack([orbit[:-1], orbit[1:]], axis=1)
         shades = colours(range(len(segments)))
-        ax.add_collection(LineCollection(list(segments), colors=shades, **options))
+        if joined:
+            ax.add_collection(LineCollection(list(segments), colors=shades, **options))
         if is_map:
-            ax.scatter(orbit[1:, 0], orbit[1:, 1], s=7, color=shades, linewidths=0, zorder=3.5)
+            ax.scatter(orbit[1:, 0], orbit[1:, 1], s=7 if joined else 14, color=shades, linewidths=0, zorder=3.5)
     steps = f", {states.shape[1] - 1:,} steps" * is_map
     ax.plot(
         [],
@@ -121,7 +125,7 @@ def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         marker="o" if is_map else None,
         label=f"orbit of {mover(ds)}{steps}",
         color=colours(colours.N // 2),
-        linewidth=1.3,
+        linewidth=1.3 * joined,
         markersize=3,
     )
     ax.plot(
@@ -200,7 +204,8 @@ BEFORE = (0, (1.2, 1.8))
 def draw_backward(ds: xr.Dataset, ax: Axes) -> None:
     """Draw the orbits backward from the starts, dotted, and the separatrices."""
     if "backward_orbit" in ds:
-        line: dict[str, Any] = {"color": style.GREY, "linestyle": BEFORE, "linewidth": 1.1, "zorder": 2.2}
+        line: dict[str, Any] = {"color": style.GREY, "linewidth": 1.1, "zorder": 2.2}
+        line |= {"linestyle": BEFORE} if "flow_kind" in ds else {"linestyle": "none", "marker": ".", "markersize": 3}
         ax.plot(*np.moveaxis(ds["backward_orbit"].values, -1, 0).swapaxes(1, 2), **line)
         ax.plot([], [], label=f"{mover(ds)}, backward in time", **line)
     curves = ds["separatrix"].values if "separatrix" in ds else np.empty((0, 2, 1, 2))
