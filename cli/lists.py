@@ -93,8 +93,9 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
 
 
 def _settings(facts: dict[str, Any]) -> str:
-    shown = {name: _settings(value) if isinstance(value, dict) else value for name, value in facts.items()}
-    return ", ".join(f"{name}={value}" for name, value in shown.items())
+    parts = {name: value for name, value in facts.items() if isinstance(value, dict) and value}
+    plain = [f"{name}={value}" for name, value in facts.items() if not isinstance(value, dict)]
+    return ", ".join(plain + [f"{name.replace('_', ' ')} ({_settings(part)})" for name, part in parts.items()])
 
 
 @click.command("list")
