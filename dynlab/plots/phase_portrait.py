@@ -16,7 +16,8 @@ from dynlab.words import of_map
 ARROWS_PER_INCH, MOST_ARROWS = 3.5, 20  # in each direction; more of them hide the orbits
 LONGEST_ARROW, LENGTHS = 0.85, 0.3  # of the distance between arrows; a length is the speed to that power
 FINE = 8  # times finer than its grid the field is interpolated: contours of a coarse one part where nullclines cross
-HUGE, POLE = 5.0, 0.5  # times its median, half of what is so large: beyond, a velocity belongs to a pole
+# times its median, of which half is so large; so much is beyond: there is a pole here, or in the next cell
+HUGE, LARGE, POLE = 5.0, 0.5, 0.95
 ARROW_COLOUR = f"{style.GREY}99"
 ARROWS = {"flow": "velocity (longer is faster)", "map": "displacement in a step"}
 DOTTED, DASHED = (0, (1, 1.6)), (0, (5, 2.5))
@@ -33,12 +34,12 @@ def time_colours(steps: int) -> Colormap:
 def _on_grid(
     ds: xr.Dataset, velocity: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], order: int = 3
 ) -> NDArray[np.float64]:
-    """The velocity (y, x, component) on another grid, (component, y, x), by splines."""
+    """The velocity (y, x, component) on another grid, (component, y, x), by splines; 0 on a pole."""
     from scipy.interpolate import RectBivariateSpline  # takes longer to import than most commands need
 
-    own = ds[schema.Y].values, ds[schema.X].values
+    own, known = (ds[schema.Y].values, ds[schema.X].values), np.nan_to_num(velocity, posinf=0.0, neginf=0.0)
     order = min(order, *(len(line) - 1 for line in own))
-    splines = [RectBivariateSpline(*own, velocity[..., i], kx=order, ky=order) for i in (0, 1)]
+    splines = [RectBivariateSpline(*own, known[..., i], kx=order, ky=order) for i in (0, 1)]
     return np.stack([spline(y, x) for spline in splines])
 
 
@@ -78,15 +79,18 @@ def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
 
     What is far larger than usual is squashed, and left out: across a pole the sign changes too.
     """
+    from scipy.ndimage import maximum_filter  # likewise
+
     x, y = (np.linspace(*ends, FINE * ds.sizes[schema.X]) for ends in (ax.get_xlim(), ax.get_ylim()))
     looks = ((style.SKY, DASHED), (style.ORANGE, DOTTED))
-    size = np.abs(ds["velocity"].values)
+    size = np.nan_to_num(np.abs(ds["velocity"].values))
     part = size / (size + HUGE * np.median(size, axis=(0, 1)) + np.finfo(float).tiny)
     fine = _on_grid(ds, np.sign(ds["velocity"].values) * part, x, y, 3 if part.max() < POLE else 1)
+    part = np.where(maximum_filter(part, (3, 3, 1)) > POLE, 1.0, part)
     beside = np.ix_(
         *(np.abs(ds[axis].values - line[:, None]).argmin(1) for axis, line in ((schema.Y, y), (schema.X, x)))
     )
-    fine = np.ma.masked_where(np.moveaxis(part[beside], -1, 0) > POLE, fine)
+    fine = np.ma.masked_where(np.moveaxis(part[beside], -1, 0) > LARGE, fine)
     for axis, component, (colour, dashes) in zip((schema.X, schema.Y), fine, looks, strict=True):
         if component.min() < 0 < component.max():
             ax.contour(x, y, component, levels=[0.0], zorder=2, colors=[colour], linestyles=[dashes], linewidths=1.3)
