@@ -14,7 +14,7 @@ from dynlab.files import write_text
 
 from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, FOLDER
-from .output import check_file
+from .output import check_file, print_json
 
 CODES = {"holds": 0, "violated": 1, "undecided": 4}
 # The elements of a JUnit report: an undecided bound is neither a pass nor a failure.
@@ -57,6 +57,8 @@ def check(source: Source, times: int | None, strict: bool, junit: Path | None, *
         cases = [(str(one["bound"].values), str(one["outcome"].values), describe(one)) for one in each]
     except UserError as error:
         cases = [("check", "not checked", str(error))]
+        if chosen["as_json"] or chosen["arrays"]:
+            print_json({"command": "check", "verdict": str(error), "files": {}})
         raise
     finally:
         if junit is not None and cases:

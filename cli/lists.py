@@ -5,10 +5,11 @@ from typing import Any
 
 import click
 
-from dynlab.errors import lookup
+from dynlab.errors import UserError, lookup
 
-from .options import networks
+from .options import Command, networks, shared
 from .output import echo, print_json, print_table
+from .source import Source
 
 OF_A_SYSTEM = {
     "system": "system",
@@ -19,6 +20,7 @@ OF_A_SYSTEM = {
     "dtype": "dtype",
 }
 UNITS, INPUTS = 64, 3  # at which parameters are counted
+NAMED = 3  # states
 LISTED = {
     "systems": ["name", "kind", "state_size", "parameters", "bounded", "program", "what"],
     "tasks": ["name", "what"],
@@ -27,26 +29,33 @@ LISTED = {
 }
 
 
-@click.command()
-@click.argument("checkpoint", shell_complete=networks, metavar="CKPT")
+@click.command(cls=Command, params=shared(("factory", "config"), factory={"help": "Describe a system, not a file."}))
+@click.argument("checkpoint", shell_complete=networks, metavar="[CKPT]", required=False)
 @click.option("--layer", help="Only this recurrent layer: its prefix in the model, then :1 or :1r.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
-def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
-    """Say what is in a checkpoint: systems, sizes, parameters, facts of the training; no analysis.
+def inspect(checkpoint: str | None, layer: str | None, as_json: bool, **said: Any) -> None:
+    """Say what is in a checkpoint, or what a system is: sizes, parameters, facts of the training; no analysis.
 
     CKPT is a file or a name that `dynlab list zoo` prints. The column "layer" is what --layer of the other commands
     takes, and "inputs" the width of their --inputs. Where layers below drive a layer, or tokens are read, "inputs of a
-    step" says how many numbers one of its steps takes. The state of an LSTM is h and c together.
+    step" says how many numbers one of its steps takes. The state of an LSTM is h and c together. What is found of a
+    system is proved where its step is a program.
 
     \b
     dynlab inspect model.pt
     dynlab inspect gru-flipflop --json
+    dynlab inspect --system lorenz --set rho=20
     """
     import pandas as pd
 
     from dynlab import zoo
     from dynlab.checkpoints import describe, read
 
+    if (checkpoint is None) == (said["factory"] is None) or (layer and said["factory"]):
+        raise UserError("Name either CKPT, with or without --layer, or --system.")
+    if checkpoint is None:
+        _print_system(Source(**said), as_json)
+        return
     path = zoo.locate(checkpoint)
     found = describe(path)
     if layer is not None:
@@ -65,6 +74,21 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
     facts = [f"{name}: {fact}" for name, fact in (settings | _facts(found)).items() if fact]
     for line in ("", *found["read_as"], *facts, f"\nDoes it forget? `dynlab report {checkpoint}` answers."):
         echo(line)
+
+
+def _print_system(source: Source, as_json: bool) -> None:
+    """Print what a system is: its settings, its sizes, the first states' names, and why its step is no program."""
+    from dynlab.systems import SYSTEMS
+    from dynlab.systems.examples import facts, facts_of
+
+    system, made = source.cell, facts(source.name) if source.name in SYSTEMS else {"name": source.name, "settings": {}}
+    names = ", ".join(system.state_names[:NAMED]) + ", …" * (system.state_size > NAMED)
+    found = made | {"settings": made["settings"] | dict(source.config), "states": names} | facts_of(system)
+    if as_json:
+        print_json(found)
+    else:
+        told = found | {"settings": _settings(found["settings"])}
+        echo("\n".join(f"{each.replace('_', ' ')}: {fact}" for each, fact in told.items() if fact != ""))
 
 
 def _layer(entry: dict[str, Any]) -> str:
@@ -93,8 +117,9 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
 
 
 def _settings(facts: dict[str, Any]) -> str:
-    shown = {name: _settings(value) if isinstance(value, dict) else value for name, value in facts.items()}
-    return ", ".join(f"{name}={value}" for name, value in shown.items())
+    parts = {name: value for name, value in facts.items() if isinstance(value, dict) and value}
+    plain = [f"{name}={value}" for name, value in facts.items() if not isinstance(value, dict)]
+    return ", ".join(plain + [f"{name.replace('_', ' ')} ({_settings(part)})" for name, part in parts.items()])
 
 
 @click.command("list")

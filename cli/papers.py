@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from dynlab.errors import lookup
-from dynlab.files import write_text
+from dynlab.files import check_place, write_text
 from dynlab.progress import through, working
 
 from .options import FOLDER, Command, names_in, shared
@@ -43,7 +43,7 @@ def figure(name: str, output: Path | None, fast: bool, recompute: bool, **said: 
     flipflop          eight memories and the saddles between them, in a trained GRU
     har2              HAR-2: test accuracy after every epoch, and the published numbers
     integrators       what five integrators make of W₀'s rotation, and of its energy
-    movie             the NumPy RNN tutorial: its training for three losses, and the movie of it, a GIF
+    movie             the NumPy RNN tutorial: its training for three losses, and beside it the movie of it, a GIF
     time-varying      eigenvalues stable at every moment, and growth all the same
     zoo               spectra and gradients of the trained networks side by side
     all               all of them, and a README that shows them
@@ -75,7 +75,10 @@ def _drawn(name: str, path: Path, files: Output, *, small: bool = False, **how: 
         made = lookup(FIGURES | {"all": ""}, name, "figure")(**how)
     path.parent.mkdir(parents=True, exist_ok=True)
     if made.animation is not None:
-        save_movie(Movie(made.animation(), RATE), path.with_suffix(".gif"), files.dpi or MOVIE_DPI, files.theme)
+        movie = path.with_suffix(".gif")
+        check_place(movie, overwrite=files.overwrite or small)
+        save_movie(Movie(made.animation(), RATE), movie, files.dpi or MOVIE_DPI, files.theme)
+        files.log(f"Movie: {movie}")
     save_figure(made.figure, path, files.dpi, files.theme, small=small)
     echo(f"{made.title}. {made.measured}")
     files.log(f"Figure: {path}")

@@ -169,7 +169,8 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[Com
     from dynlab.plots.movie import phase_frames
 
     varied = varied_system(source.system, source.visiting, (parameter,), source.at, source.at_step, (values[0],))
-    settings: dict[str, Any] = {"starts": source.starts or None, "steps": source.steps}
+    steps = source.steps if "steps" in source.given else None
+    settings: dict[str, Any] = {"starts": source.starts or None, "steps": steps}
 
     def portrait(value: float, window: list[list[float]] | None = None) -> xr.Dataset:
         ds = phase_plane(varied.fixed(value).system, window=window, **settings)

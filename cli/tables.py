@@ -10,13 +10,15 @@ from dynlab import schema
 
 
 def fixed_points(ds: xr.Dataset) -> pd.DataFrame:
-    """Return a row for each point: kind, leading eigenvalue, its time constant, growing directions."""
+    """Return a row for each point: of few states where it is; kind, leading eigenvalue, time constant, growth."""
     values, unit = ds["eigenvalue"].values, _unit(ds["eigenvalue"])
     leading = values.real.max(-1, initial=-np.inf) if unit == "s" else np.abs(values).max(-1, initial=0.0)
     rate = leading if unit == "s" else np.log(np.where(leading > 0, leading, np.nan))
+    names = schema.settings(ds).get("state_names", [])
     return pd.DataFrame(
         {
             "point": np.arange(len(leading)),
+            **dict(zip(names, ds["fixed_point_state"].values.T, strict=False)),
             "kind": np.where(ds["status"] == "fixed point", ds["kind"], ds["status"]),
             "largest Re λ (1/s)" if unit == "s" else "largest |μ|": leading,
             f"τ ({unit})": np.where(rate < 0, -1 / np.where(rate < 0, rate, -1.0), np.nan),

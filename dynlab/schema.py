@@ -92,6 +92,7 @@ SECOND = "s"
 PER_SECOND = "1/s"
 NAT_PER_STEP = "nat/step"
 NAT_PER_SECOND = "nat/s"
+NAMED = 3  # states, up to which settings have their names, and tables their coordinates
 KNOWN = 0.1  # times max(1, abs(value)): a value with a larger error is not known
 UNITS = (ONE, STEP, SECOND, PER_SECOND, NAT_PER_STEP, NAT_PER_SECOND, "cycle/step", "cycle/s")
 
@@ -189,7 +190,7 @@ def result(
     rows : mapping of str to tuple or Variable
         The table of the diagnostic's variables: arguments of `variable`, or one that exists.
     settings : mapping
-        Settings beside the system's config.
+        Settings beside the system's config and the names of few states.
     reasons : mapping, optional
         Reasons of values that are not finite, used where a variable has some.
     flags : mapping, optional
@@ -202,7 +203,9 @@ def result(
         variables,
         system=system.name,
         source=system.source,
-        settings=dict(settings) | {"config": system.json_config},
+        settings=dict(settings)
+        | {"config": system.json_config}
+        | ({"state_names": system.state_names} if system.state_size <= NAMED else {}),
         flags={
             name: reason
             for name, reason in (reasons or {}).items()

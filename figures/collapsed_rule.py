@@ -54,7 +54,7 @@ def figure(results: Results) -> Drawn:
     _draw_columns(columns, axes[0, 1])
     _draw_training(training["angle"], axes[1, 0], "trained {}", "Angle between rule and gradient")
     axes[1, 0].set_ylabel("angle for W (degrees)")
-    _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "With Huber's loss it ends a little worse")
+    _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "Training error with Huber's loss")
     axes[1, 1].set(ylabel="error (r.m.s.) in training", yscale="log")
     return Drawn(figure, measured(**results))
 

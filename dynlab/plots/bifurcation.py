@@ -91,7 +91,7 @@ def plot_bifurcation(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         xlim=(settings["lowest"], settings["highest"]),
         ylim=_in_view(ds),
         xlabel=style.label(ds["branch_parameter"]),
-        ylabel=f"state $h_{{{settings['observed'] + 1}}}$",
+        ylabel=style.label(ds["bifurcation_observed"]),
         title="Branches" + " and what orbits visit" * ("visited" in ds),
     )
     if not len(ds["branch_orbit"]):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import layout, style
-from dynlab.words import number, share, with_error
+from dynlab.words import counted, number, share, with_error
 
 PANEL = (5.0, 4.6)  # inches
 MOST_DRAWN = 24  # trajectories: more are a cloud
@@ -79,7 +79,7 @@ def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     for sequence in trajectories[:MOST_DRAWN]:
         ax.plot(*sequence.T, color=style.GREY, lw=0.5, alpha=0.45, zorder=1)
     of = f"{MOST_DRAWN} of " * (len(trajectories) > MOST_DRAWN)
-    ax.plot([], [], color=style.GREY, lw=0.8, label=f"{of}{len(trajectories)} trajectories")
+    ax.plot([], [], color=style.GREY, lw=0.8, label=of + counted(len(trajectories), "trajectory", "trajectories"))
     curves = _padded(ds["unstable_manifold"].values, count)
     for place, curve in enumerate(curves[np.isfinite(curves).all(axis=(-2, -1))]):
         ax.plot(*curve.T, color=style.BLUE, lw=1.1, zorder=3, label=None if place else "unstable manifold")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.numerics.statistics import WRONG
 from dynlab.plots import layout, style
-from dynlab.words import percent, subscript
+from dynlab.words import percent
 
 SIZE = (9.8, 4.4)  # inches
 FOLLOWED = 4  # running estimates are drawn of so many exponents at most
@@ -155,19 +155,20 @@ def plot_attractor(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     is_flow = ds[schema.TIME].attrs["units"] == schema.SECOND
     dots: dict[str, Any] = {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
     look = {"color": style.BLUE, "rasterized": len(visited) >= FEW, **({"lw": 0.6} if is_flow else dots)}
-    if visited.shape[1] == 1 and not is_flow:
-        _draw_cobweb(visited[:, 0], ax, look | artist)
-        return
     last = visited.shape[1] - 1
+    names = schema.settings(ds).get("state_names", ("h₁", "h₂", "h₃"))  # files of earlier versions have none
+    if last == 0 and not is_flow:
+        _draw_cobweb(visited[:, 0], names[0][0], ax, look | artist)
+        return
     ax.plot(visited[:, 0] if last else np.arange(len(visited)), visited[:, last], **look | artist)
     ax.set(
-        xlabel="state h₁" if last else "place along the orbit",
-        ylabel=f"state h{subscript(last + 1)}",
+        xlabel=f"state {names[0]}" if last else "place along the orbit",
+        ylabel=f"state {names[last]}",
         title="States that the orbit visits",
     )
 
 
-def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) -> None:
+def _draw_cobweb(states: NDArray[np.float64], name: str, ax: Axes, look: dict[str, Any]) -> None:
     """Draw the cobweb: up or down to the next state, then across to the diagonal."""
     stairs = np.repeat(states[-COBWEB - 1 :], 2)
     ax.plot(
@@ -176,4 +177,4 @@ def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) ->
     ends = [float(np.nanmin(states)), float(np.nanmax(states))]
     ax.plot(ends, ends, color=style.BLACK, lw=0.9, ls="--", zorder=2, label="the same state again")
     ax.plot(states[:-1], states[1:], zorder=3, label="one step", **look | {"ms": 4})
-    ax.set(xlabel="state $h_t$", ylabel="next state $h_{t+1}$", title="Cobweb of the map")
+    ax.set(xlabel=f"state ${name}_t$", ylabel=f"next state ${name}_{{t+1}}$", title="Cobweb of the map")

@@ -43,9 +43,10 @@ def phase_frames(
         The first and the last portrait, which say how wide the plane of eigenvalues is, and what the legend has.
     """
     near = any(map(needs_close_up, ends))
-    discs = [plot_stability_disc(ds, ax=Figure().add_subplot(), close_up=near) for ds in ends]
+    with style.style(WIDE):  # whose colours the legend has
+        discs = [plot_stability_disc(ds, ax=Figure().add_subplot(), close_up=near) for ds in ends]
+        named = legend_entries([plot_phase_plane(ds, ax=Figure().add_subplot()) for ds in ends])
     box = Bbox.union([disc.viewLim for disc in discs])
-    named = legend_entries([plot_phase_plane(ds, ax=Figure().add_subplot()) for ds in ends])
     named |= {text: handle for text, handle in style.entries(*discs).items() if text not in SIDES.values()}
     for ds, value in through(zip(portraits, values, strict=True), len(values)):
         with style.style(WIDE):

@@ -16,6 +16,7 @@ from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 
 SIZE, WIDTHS = (10.4, 6.0), (1.75, 1.0)  # inches; of the portrait and of what stands beside it
 FLAT = 2.0  # how many times longer one axis may be on one scale
+USUAL = 5.0  # times what nine of ten values reach, the largest colours: beside a pole all else would be white
 LEAST_AREA = 1e-6  # a smaller factor has the shade of this one
 
 
@@ -95,13 +96,17 @@ def plot_divergence(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """
     is_map = "area_factor" in ds
     values = np.log10(np.maximum(ds["area_factor"].values, LEAST_AREA)) if is_map else ds["divergence"].values
-    limit = float(np.abs(values).max()) or 1.0
+    size = np.abs(values[np.isfinite(values)])
+    largest = float(size.max(initial=0.0)) or 1.0
+    limit = min(largest, USUAL * float(np.quantile(size, 0.9))) or largest
+    values = np.nan_to_num(values, posinf=limit, neginf=-limit)
     options: dict[str, Any] = {"cmap": style.DIVERGING, "shading": "gouraud", "rasterized": True} | artist
     image = ax.pcolormesh(ds[schema.X], ds[schema.Y], values, vmin=-limit, vmax=limit, **options)
     _set_window(ds, ax)
     ax.set_title(_of_divergence(ds))
     unit = ds["divergence"].attrs["units"]
-    ax.figure.colorbar(image, ax=ax, label="log₁₀ |det J|" if is_map else "" if unit == schema.ONE else unit)
+    words = "log₁₀ |det J|" if is_map else "" if unit == schema.ONE else unit
+    ax.figure.colorbar(image, ax=ax, label=words, extend="both" if limit < largest else "neither")
 
 
 def time_bar(ds: xr.Dataset, figure: Figure, **options: Any) -> None:

@@ -16,7 +16,8 @@ from dynlab.words import of_map
 ARROWS_PER_INCH, MOST_ARROWS = 3.5, 20  # in each direction; more of them hide the orbits
 LONGEST_ARROW, LENGTHS = 0.85, 0.3  # of the distance between arrows; a length is the speed to that power
 FINE = 8  # times finer than its grid the field is interpolated: contours of a coarse one part where nullclines cross
-HUGE, POLE = 5.0, 0.5  # times its median, half of what is so large: beyond, a velocity belongs to a pole
+# times its median, of which half is so large; so much is beyond: there is a pole here, or in the next cell
+HUGE, LARGE, POLE = 5.0, 0.5, 0.95
 ARROW_COLOUR = f"{style.GREY}99"
 ARROWS = {"flow": "velocity (longer is faster)", "map": "displacement in a step"}
 DOTTED, DASHED = (0, (1, 1.6)), (0, (5, 2.5))
@@ -33,12 +34,12 @@ def time_colours(steps: int) -> Colormap:
 def _on_grid(
     ds: xr.Dataset, velocity: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], order: int = 3
 ) -> NDArray[np.float64]:
-    """The velocity (y, x, component) on another grid, (component, y, x), by splines."""
+    """The velocity (y, x, component) on another grid, (component, y, x), by splines; 0 on a pole."""
     from scipy.interpolate import RectBivariateSpline  # takes longer to import than most commands need
 
-    own = ds[schema.Y].values, ds[schema.X].values
+    own, known = (ds[schema.Y].values, ds[schema.X].values), np.nan_to_num(velocity, posinf=0.0, neginf=0.0)
     order = min(order, *(len(line) - 1 for line in own))
-    splines = [RectBivariateSpline(*own, velocity[..., i], kx=order, ky=order) for i in (0, 1)]
+    splines = [RectBivariateSpline(*own, known[..., i], kx=order, ky=order) for i in (0, 1)]
     return np.stack([spline(y, x) for spline in splines])
 
 
@@ -78,15 +79,18 @@ def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
 
     What is far larger than usual is squashed, and left out: across a pole the sign changes too.
     """
+    from scipy.ndimage import maximum_filter  # likewise
+
     x, y = (np.linspace(*ends, FINE * ds.sizes[schema.X]) for ends in (ax.get_xlim(), ax.get_ylim()))
     looks = ((style.SKY, DASHED), (style.ORANGE, DOTTED))
-    size = np.abs(ds["velocity"].values)
+    size = np.nan_to_num(np.abs(ds["velocity"].values))
     part = size / (size + HUGE * np.median(size, axis=(0, 1)) + np.finfo(float).tiny)
     fine = _on_grid(ds, np.sign(ds["velocity"].values) * part, x, y, 3 if part.max() < POLE else 1)
+    part = np.where(maximum_filter(part, (3, 3, 1)) > POLE, 1.0, part)
     beside = np.ix_(
         *(np.abs(ds[axis].values - line[:, None]).argmin(1) for axis, line in ((schema.Y, y), (schema.X, x)))
     )
-    fine = np.ma.masked_where(np.moveaxis(part[beside], -1, 0) > POLE, fine)
+    fine = np.ma.masked_where(np.moveaxis(part[beside], -1, 0) > LARGE, fine)
     for axis, component, (colour, dashes) in zip((schema.X, schema.Y), fine, looks, strict=True):
         if component.min() < 0 < component.max():
             ax.contour(x, y, component, levels=[0.0], zorder=2, colors=[colour], linestyles=[dashes], linewidths=1.3)
@@ -104,16 +108,20 @@ def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    """Draw orbits with time in colours, a dot for every step of a map, a star at each start."""
-    states, is_map = ds["trajectory"].values, "map_kind" in ds
+    """Draw orbits with time in colours, a dot for every step of a map, a star at each start.
+
+    Only the steps of a flow's map are joined: between those of another map there is nothing.
+    """
+    states, is_map, joined = ds["trajectory"].values, "map_kind" in ds, "flow_kind" in ds
     colours = time_colours(states.shape[1] - 1)
     options: dict[str, Any] = {"linewidths": 1.3, "zorder": 3, "capstyle": "round"} | artist
     for orbit in states:
         segments = np.stack([orbit[:-1], orbit[1:]], axis=1)
         shades = colours(range(len(segments)))
-        ax.add_collection(LineCollection(list(segments), colors=shades, **options))
+        if joined:
+            ax.add_collection(LineCollection(list(segments), colors=shades, **options))
         if is_map:
-            ax.scatter(orbit[1:, 0], orbit[1:, 1], s=7, color=shades, linewidths=0, zorder=3.5)
+            ax.scatter(orbit[1:, 0], orbit[1:, 1], s=7 if joined else 14, color=shades, linewidths=0, zorder=3.5)
     steps = f", {states.shape[1] - 1:,} steps" * is_map
     ax.plot(
         [],
@@ -121,7 +129,7 @@ def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         marker="o" if is_map else None,
         label=f"orbit of {mover(ds)}{steps}",
         color=colours(colours.N // 2),
-        linewidth=1.3,
+        linewidth=1.3 * joined,
         markersize=3,
     )
     ax.plot(
@@ -200,7 +208,8 @@ BEFORE = (0, (1.2, 1.8))
 def draw_backward(ds: xr.Dataset, ax: Axes) -> None:
     """Draw the orbits backward from the starts, dotted, and the separatrices."""
     if "backward_orbit" in ds:
-        line: dict[str, Any] = {"color": style.GREY, "linestyle": BEFORE, "linewidth": 1.1, "zorder": 2.2}
+        line: dict[str, Any] = {"color": style.GREY, "linewidth": 1.1, "zorder": 2.2}
+        line |= {"linestyle": BEFORE} if "flow_kind" in ds else {"linestyle": "none", "marker": ".", "markersize": 3}
         ax.plot(*np.moveaxis(ds["backward_orbit"].values, -1, 0).swapaxes(1, 2), **line)
         ax.plot([], [], label=f"{mover(ds)}, backward in time", **line)
     curves = ds["separatrix"].values if "separatrix" in ds else np.empty((0, 2, 1, 2))

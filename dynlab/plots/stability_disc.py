@@ -65,6 +65,7 @@ def plot_stability_disc(ds: xr.Dataset, ax: Axes, *, close_up: bool = False, **a
         top = float(values.imag.max()) * CLOSE_UP
         left = min(float(values.real.min()), -(top**2) / 2) * CLOSE_UP
         ax.set(xlim=(left, max(0.0, float(values.real.max())) * CLOSE_UP - 0.25 * left), ylim=(0, top))
+        ax.locator_params(axis="x", nbins=3)  # of many digits
         return
     reach = radius or float(np.abs(values).max(initial=1.0))
     low, high = float(values.real.min(initial=centre - reach)), float(values.real.max(initial=centre + reach))

@@ -52,6 +52,7 @@ LOOKS = {
 SIZE = (8.0, 5.0)  # inches of a figure that asks for no other size
 POINTS, LINE, LETTER = 72.0, 1.4, 0.53  # of an inch; of the height of text: from line to line, and a letter's width
 EDGE, UNDER = 0.08, 3.4  # inches that stay free around text; lines between axes and the legend below them
+FITS = 0.97  # of the room: text is up to so much wider at other pixels per inch
 FEW = 4.0  # decades of an axis with plain numbers
 PLACE_DIGITS = 6  # of a place in the figure, whose width is 1
 ASKED: ContextVar[tuple[tuple[float, float] | None, str]] = ContextVar("asked", default=(None, "light"))
@@ -164,7 +165,7 @@ def fitting_legend(owner: Any, handles: Any, labels: Any, columns: int, room: fl
     """
     for count in range(columns, 0, -1):
         legend: Legend = owner.legend(handles, labels, ncols=count, **place)
-        if count == 1 or legend.get_window_extent().width <= room:
+        if count == 1 or legend.get_window_extent().width <= FITS * room:
             break
         legend.remove()
     return legend

@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import sys
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -76,6 +77,31 @@ def compiled(program: Program, loops: Path | None = None) -> Compiled | None:
         + (loops.read_text("utf-8") if loops else "")
     )
     return Compiled(np.concatenate(text.values), text.length, module)
+
+
+def rational_matrix(program: Program) -> list[list[Fraction]] | None:
+    """Return A of a program A h + c of up to three states: its text in fractions, each number as it is written.
+
+    It is None where a stored number is rounded, and where A has more than sums, products and quotients.
+
+    Examples
+    --------
+    >>> from dynlab.program.derived import derived
+    >>> from dynlab.systems.equations import EquationFlow
+    >>> rational_matrix(derived(EquationFlow("x/3 + 0.1*y, -x")).program)
+    [[Fraction(1, 3), Fraction(1, 10)], [Fraction(-1, 1), Fraction(0, 1)]]
+    """
+    text, names, n = _Text(program, linearise(program)), dict[str, Any](), program.size
+    exec(text.step().partition("\n")[2], names)
+    columns: list[list[Fraction]] = []
+    try:
+        c = [Fraction(repr(each)) for each in np.concatenate(text.values).tolist()]
+        for unit in range(-1, n):
+            columns.append([Fraction()] * n)
+            names["step"]([Fraction(i == unit) for i in range(n)], c, [Fraction()] * text.length, columns[-1])
+    except (NameError, ArithmeticError, ValueError):  # a function; a division by 0; inf and NaN
+        return None
+    return [[column[i] - columns[0][i] for column in columns[1:]] for i in range(n)] if program.is_exact else None
 
 
 class _Text:

@@ -256,6 +256,10 @@ class Integrator(Map):
         self.step_size = positive_step(step_size)
         self.name, self.period = flow.name, flow.period
 
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return self.flow.state_names
+
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.known_equilibrium(input, t)
 

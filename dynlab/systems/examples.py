@@ -63,26 +63,31 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
         system, fits = example(name, inputs, units), True
     except UserError:  # kru's number of units is a product of its factors' sizes
         system, fits = example(name), False
-    bound = system.state_bound()
-    return {
+    found = {
         "name": name,
         "what": (inspect.getdoc(make) or "").partition("\n")[0],
-        "kind": "flow" if isinstance(system, Flow) else "map",
         "settings": {
             key: None if one.default is one.empty else one.default
             for key, one in inspect.signature(make).parameters.items()
         },
-        "state_size": system.state_size if fits else None,
-        "input_size": system.input_size if fits else None,
-        "parameters": sum(one.numel() for one in system.parameters()) if fits else None,
-        "bounded": bound is not None and bool(torch.isfinite(bound).any()),
-        "program": _is_traced(system),
+        **facts_of(system),
     }
+    return found | ({} if fits else dict.fromkeys(("state_size", "input_size", "parameters")))
 
 
-def _is_traced(system: System) -> bool:
+def facts_of(system: System) -> dict[str, Any]:
+    """Return the facts of a system itself, with ``why_no_program``, empty where it has one."""
+    bound, why = system.state_bound(), ""
     try:
         system.double().program(torch.zeros(system.input_size, dtype=torch.float64))
-    except NoProgram:
-        return False
-    return True
+    except NoProgram as error:
+        why = str(error)
+    return {
+        "kind": "flow" if isinstance(system, Flow) else "map",
+        "state_size": system.state_size,
+        "input_size": system.input_size,
+        "parameters": sum(one.numel() for one in system.parameters()),
+        "bounded": bound is not None and bool(torch.isfinite(bound).any()),
+        "program": not why,
+        "why_no_program": why,
+    }

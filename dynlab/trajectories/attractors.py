@@ -5,7 +5,7 @@ and otherwise it is followed on. A transient is no attractor: chaos from which o
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from dynlab.program.compiled import Compiled
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import displacement_matrices
 from dynlab.trajectories.aperiodic import aperiodic, distances, slow_cycle, with_neighbour
-from dynlab.trajectories.cycles import CHAOS, CYCLE, REST, Attractor, cycles
+from dynlab.trajectories.cycles import CHAOS, CLOSED, CYCLE, REST, Attractor, continuum, cycles
 from dynlab.trajectories.following import REPEATS, followed, scalar_code
 
 LEAVES, UNDECIDED, DRIFTS = -1, -2, -3  # in place of an attractor's number; −4, −5, … drift in other directions
@@ -155,20 +155,24 @@ def _stretch(held: Held, ends: Ends, some: Index, count: int, bound: float) -> N
     period, some = period[ends.labels[some] == UNDECIDED], some[ends.labels[some] == UNDECIDED]
     for p, members in _repeating(held, ends, some, period):
         _refine(held, ends, p, members)
+    back = some[period > 0]
+    shot = ends.labels[back[:: -(-len(back) // MOST_SHOT) or 1]]
+    if len(shot) and all(label >= 0 and ends.attractors[label].kind == CLOSED for label in shot):
+        ends.labels[ends.live(back)] = shot[0]  # as its neighbours
     assign_drifts(held, ends, some)
 
 
 def _repeating(held: Held, ends: Ends, some: Index, period: Real) -> Iterator[tuple[float, Index]]:
     """Yield periods and the undecided orbits that repeat after each; of a flow 0 and those at rest first."""
     if not held.is_flow:
-        for one in np.unique(period[period > 0]):
-            yield float(one), some[period == one]
+        yield from ((float(one), some[period == one]) for one in np.unique(period[period > 0]))
         return
     h = torch.as_tensor(ends.states[some]).to(held.input)
     step = torch.linalg.pinv(displacement_matrices(held, h)) @ held.moved(h).unsqueeze(-1)
     rests = step[..., 0].abs().amax(-1).double().cpu().numpy() <= NEAR * scale_of(ends, some)
     yield 0.0, some[rests]
-    for place in np.flatnonzero(period > 0)[:MOST_SHOT]:
+    returned = np.flatnonzero(period > 0)
+    for place in returned[:: -(-len(returned) // MOST_SHOT) or 1]:
         yield float(period[place]), some[place : place + 1]
 
 
@@ -260,19 +264,15 @@ def assign(ends: Ends, some: Index, near: float, attracting: bool = True) -> Non
 
 
 def add(ends: Ends, one: Attractor) -> int:
-    """Return the number of an attractor, which is listed if none of its form and period is near its last states.
-
-    Points or cycles of one period that are not isolated are one continuum.
-    """
+    """Return the number of an attractor, listed if none of its form and period is near; all of a continuum are one."""
     size = NEAR * max(float(np.abs(one.states).max()), ends.size)
     for number, other in enumerate(ends.attractors):
-        if other.form == one.form and np.isclose(other.period, one.period, rtol=NEAR):
+        alike = np.isclose(other.period, one.period, rtol=NEAR) or other.kind == one.kind == CLOSED
+        if other.form == one.form and alike:
             if np.median(distances(ends.fast, other, one.states[-FIRST:])) <= max(size, other.near, one.near):
                 return number
             if not other.isolated and not one.isolated:
-                states = np.concatenate([other.states, one.states])
-                what = "fixed points" if one.form == REST else f"period-{one.period:g} orbits"
-                ends.attractors[number] = replace(other, states=states, kind=f"continuum of {what}", stable=-1)
+                ends.attractors[number] = continuum(other, one)
                 return number
     ends.attractors.append(one)
     return len(ends.attractors) - 1

@@ -8,7 +8,7 @@ References
 Kuznetsov, Elements of Applied Bifurcation Theory, sections 1.5 and 10.2 (Floquet multipliers, shooting).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -26,6 +26,7 @@ from dynlab.systems.autonomous_jacobians import finite_or_zero, held_matrices
 from dynlab.trajectories.following import iterates, orbit
 
 REST, CYCLE, CURVE, TORUS, CHAOS = "rest", "cycle", "closed curve", "torus", "chaos"
+CLOSED = "continuum of closed orbits around a center"  # the kind of one of them, in a plane
 WORDS = {1: "stable", 0: "unstable", -1: "undecided"}
 ITERATIONS = 12  # of Newton's method, from an orbit that all but repeats
 SINGULAR = 1e-10  # of the largest singular value of the derivative: smaller ones lead along a continuum of roots
@@ -52,7 +53,8 @@ class Attractor:
     kind : str
         "stable focus", "stable period-4 orbit", "stable limit cycle", "chaotic attractor", …
     period : float
-        In steps of a map (1 at rest), in seconds of a flow (0 at rest); 0 where nothing repeats.
+        In steps of a map (1 at rest), in seconds of a flow (0 at rest); 0 where nothing repeats, NaN where orbits of
+        several periods are one continuum.
     states : ndarray, shape (m, state)
         The point, the cycle, or an orbit on the set.
     stable : int
@@ -83,6 +85,15 @@ class Attractor:
     exponent_errors: Real
     near: float
     isolated: bool = True
+
+
+def continuum(one: Attractor, other: Attractor) -> Attractor:
+    """Return the continuum that two points, or cycles, are parts of that are not isolated."""
+    alike = np.isclose(one.period, other.period, rtol=LEAST)
+    what = "fixed points" if one.form == REST else f"period-{one.period:g} orbits"
+    kind, period = CLOSED if one.kind == CLOSED else f"continuum of {what}", one.period if alike else np.nan
+    states = np.concatenate([one.states, other.states])
+    return replace(one, states=states, kind=kind, period=period, stable=-1)
 
 
 def cycles(held: Held, period: float, starts: Real, code: Compiled | None = None) -> list[Attractor | None]:
@@ -206,8 +217,9 @@ def _limit_cycle(held: Held, start: Real, period: float, code: Compiled | None) 
             [[monodromy - np.eye(n), _velocity(held, states[-1])[:, None]], [normal[None], np.zeros((1, 1))]]
         )
         off = np.append(held.difference(states[-1], h), normal @ (h - start))
-        step = np.linalg.lstsq(slope, off, rcond=SINGULAR)[0]
+        step = np.linalg.lstsq(slope, off, rcond=ROUGH)[0]  # of orbits that are all closed it moves T alone
         size, scale = float(np.abs(step[:n]).max()), float(np.abs(states).max())
+        size += float(abs(step[n]) * np.linalg.norm(normal))
         if size <= SHOT * scale or size > before / 2 or not 0.5 * period < T - step[n] < 2 * period:
             break
         h, T, before = h - step[:n], T - step[n], size
@@ -225,8 +237,10 @@ def _limit_cycle(held: Held, start: Real, period: float, code: Compiled | None) 
     others, wrong = np.delete(values, own), np.delete(errors, own)
     stable = kind_of_map(others, wrong).stable
     rates, rate_errors = exponents_of(np.append(others, 1.0), np.append(wrong, 0.0), T)
-    parts = (f"{WORDS[stable]} limit cycle", float(T), states, stable, residual, others, wrong, rates, rate_errors)
-    return Attractor(CYCLE, *parts, float(gaps.max()), bool((np.abs(others - 1) > wrong).all()))
+    isolated = bool((np.abs(others - 1) > wrong).all())
+    kind = f"{WORDS[stable]} limit cycle" if isolated or n > 2 else CLOSED
+    parts = (kind, float(T), states, stable, residual, others, wrong, rates, rate_errors)
+    return Attractor(CYCLE, *parts, float(gaps.max()), isolated)
 
 
 def _shot(held: Held, start: Real, seconds: float, code: Compiled | None) -> tuple[Real, Real, Real]:

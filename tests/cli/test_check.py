@@ -1,5 +1,6 @@
 """`dynlab check`: its exit codes, its table and JUnit report, and the page that shows it in continuous integration."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -61,9 +62,11 @@ def test_json_and_the_junit_report_have_violated_at_the_bound_and_held(folder, s
 
 
 def test_the_junit_report_says_why_nothing_could_be_checked(folder, capsys):
-    assert run(["check", "none.pt", "--max-modulus", "1", "--junit", "report.xml", "--quiet"]) == 2
+    assert run(["check", "none.pt", "--max-modulus", "1", "--junit", "report.xml", "--quiet", "--json"]) == 2
     error = ElementTree.parse(folder / "report.xml").getroot().find("testsuite/testcase/error")
-    assert error.get("message") in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert error.get("message") in printed.err
+    assert json.loads(printed.out)["verdict"] == error.get("message")
 
 
 def commands_of_the_page():

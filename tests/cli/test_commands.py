@@ -94,7 +94,8 @@ def test_the_tables_of_linear_maps(capsys, monkeypatch):
     assert run(["fixed-points", *how, "0.5,0;0,2"]) == 0
     row = pd.read_csv("t.csv").iloc[0]
     assert set(row.index) <= set(re.split(r"\s{2,}|\n", capsys.readouterr().out))
-    assert (row["kind"], row["largest |μ|"], row["growing directions"]) == ("saddle", 2.0, 1)
+    assert (row["h₁"], row["h₂"], row["kind"], row["largest |μ|"]) == (0, 0, "saddle", 2.0)
+    assert row["growing directions"] == 1
     assert np.isnan(row["τ (steps)"])
     assert run(["modes", *how, "0.5,0;0,0.25"]) == 0
     np.testing.assert_allclose(pd.read_csv("t.csv")["τ (steps)"], [1 / np.log(2), 1 / np.log(4)])
@@ -118,7 +119,7 @@ def test_lists(what, known, capsys, printed_json):
 
 def test_inspect_lists_the_names_that_layer_takes(capsys, printed_json, monkeypatch):
     model = nn.ModuleDict({"encoder": nn.LSTM(3, 4, 2, bidirectional=True), "cell": nn.RNNCell(3, 5)})
-    torch.save({"model": model.state_dict(), "epoch": 12}, "a.pt")
+    torch.save({"model": model.state_dict(), "epoch": 12, "hyper_parameters": {"lr": 0.1}}, "a.pt")
     systems = printed_json(["inspect", "a.pt", "--json"])["systems"]
     told = [(each["layer"], each["state_size"], each["step_input_size"], each["parameters"]) for each in systems]
     assert told == [  # 4·4·(3 + 4 + 2), and 4·4·(8 + 4 + 2) where both directions below drive it
@@ -130,7 +131,17 @@ def test_inspect_lists_the_names_that_layer_takes(capsys, printed_json, monkeypa
     ]
     monkeypatch.setenv("COLUMNS", "60")
     assert run(["inspect", "a.pt"]) == 0
-    assert re.search("encoder:1r.*epoch=12", capsys.readouterr().out, re.DOTALL)
+    assert re.search("encoder:1r.*epoch=12, hyper parameters \\(lr=0.1\\)", capsys.readouterr().out, re.DOTALL)
+
+
+def test_inspect_describes_a_system(capsys, printed_json):
+    found = printed_json(["inspect", "--system", "lorenz", "--set", "rho=20", "--json"])
+    assert (found["kind"], found["state_size"], found["input_size"], found["program"]) == ("flow", 3, 0, True)
+    assert found["settings"]["rho"] == 20
+    assert run(["inspect", "--system", "lorenz"]) == 0
+    told = capsys.readouterr().out
+    assert "settings: sigma=10.0, rho=28.0" in told
+    assert "states: h₁, h₂, h₃\n" in told
 
 
 def test_typed_equations_are_taken_by_every_command(capsys):

@@ -15,6 +15,7 @@ SWEEP = ["sweep", "lyapunov", "--system", "henon", "--save", "x.zarr", "--worker
 def network(folder):
     torch.manual_seed(0)
     torch.save(nn.GRU(2, 3).state_dict(), folder / "gru.pt")
+    (folder / "a.gif").touch()
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,8 @@ def network(folder):
         (["train", "--resume", "-o", "x"], "x holds no training run"),
         ([*MOVIE, "--to", "0.2", "--parameter", "x"], "'x'"),
         ([*MOVIE, "-o", "a.png"], "--output takes a file that ends in .gif"),
+        (["figure", "movie", "-o", "a.png", "--quiet"], "a.gif exists: add --overwrite"),
+        (["inspect"], "Name either CKPT, with or without --layer, or --system"),
         (MOVIE, "add those that are missing"),
         (MOVIE[:-2], "Nothing moves"),
         ([*SWEEP, "sead=1,2"], "did you mean 'seed'?"),

@@ -66,6 +66,13 @@ def test_all_stable_points_are_listed_and_starts_come_from_the_box_that_is_asked
         assert (np.abs(shares[shares > 0] - 1 / inside) <= 4 * errors[shares > 0]).all()
 
 
+@pytest.mark.parametrize("text", ["y, -x", "y, -sin(x)"])
+def test_closed_orbits_around_a_center_are_one_continuum(text):
+    ds = dl.basins(dl.EquationFlow(text), grid=6, extent=1.2)
+    assert ds["kind"].values.tolist() == ["continuum of closed orbits around a center"]
+    assert (ds["share"].item(), ds["stable"].item()) == (1.0, -1)
+
+
 def test_basin_entropy():
     mixed = -(0.4 * np.log(0.4) + 0.6 * np.log(0.6))
     np.testing.assert_allclose(basin_entropy(np.tile([0, 1], (10, 5))), (mixed, mixed, 0, 4))

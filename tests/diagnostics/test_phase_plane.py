@@ -8,6 +8,7 @@ from dynlab.diagnostics.phase_plane import phase_plane
 from dynlab.matrices import planar_matrix
 from dynlab.numerics.critical_step import critical_step
 from dynlab.systems import Flow, create, from_function
+from dynlab.systems.equations import EquationFlow
 from dynlab.systems.planar import planar_system
 from problems import Field
 
@@ -34,6 +35,25 @@ def test_w_zero_drifts_outward_under_euler_although_its_flow_conserves_h():
     assert np.abs(ds["divergence"].values).max() == 0
     expected = np.log(np.cosh(2 * ds["y"].values[:, None])) + np.log(np.cosh(2 * ds["x"].values))
     assert np.allclose(ds["conserved"].values, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("y - 1, -x", "center"),
+        ("0.1*x + 0.2*x + y, x/3 - 4*x/3 - 0.3*y", "center"),  # in decimal numbers, as it was typed
+        ("0.1*x + y, -x - 0.1000001*y", "stable focus"),
+        ("x*y + y, -x", "undecided, near center"),
+    ],
+)
+def test_a_linear_flow_that_was_typed_is_classified_exactly(text, kind):
+    assert phase_plane(EquationFlow(text), steps=9)["flow_kind"].values.tolist() == [kind]
+
+
+@pytest.mark.parametrize("system", [EquationFlow("y, -x"), planar_system(planar_matrix("zero"))])
+def test_usual_starts_lie_in_the_window_that_is_given(system):
+    starts = phase_plane(system, window=[[2, 4], [2, 5]], steps=5)["trajectory"].values[:, 0]
+    assert ((starts > 2) & (starts < [4, 5])).all()
 
 
 @pytest.mark.parametrize(

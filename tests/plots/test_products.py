@@ -86,9 +86,20 @@ def test_exponents_have_their_errors_beside_running_estimates_and_the_attractor(
     for mode in (0, 1):
         line = labelled(running)[f"$\\Lambda_{{{mode + 1}}}$"]
         np.testing.assert_allclose(line.get_ydata(), ds["running_exponent"][0, :, mode])
-    cobweb = dl.lyapunov(create("logistic", r=3.7), steps=300, initial_state=[0.3])
-    step = labelled(plot_attractor(cobweb, ax=plt.subplots()[1]))["one step"]
+    cobweb = plot_attractor(dl.lyapunov(dl.EquationMap("3.7*x*(1 - x)"), steps=300, initial_state=[0.3]))
+    assert (attractor.get_xlabel(), cobweb.get_xlabel()) == ("state h₁", "state $x_t$")
+    step = labelled(cobweb)["one step"]
     np.testing.assert_allclose(step.get_ydata(), 3.7 * step.get_xdata() * (1 - step.get_xdata()))
+
+
+def test_an_exponent_that_is_exactly_0_has_a_place_on_the_logarithmic_axis():
+    ds = dl.lyapunov(LinearMap([[1.0, 0.0], [0.0, 0.01]]), steps=50, initial_state=[1.0, 1.0])
+    ax = dl.plot_lyapunov(ds, ax=plt.subplots()[1])
+    assert (ds["exponent"][0, 0], ax.get_yscale()) == (0.0, "symlog")
+    points = ax.containers[0][0].get_xydata()
+    np.testing.assert_allclose(points, [(1, 0.0), (2, np.log(0.01))], atol=1e-15)
+    heights = ax.transAxes.inverted().transform(ax.transData.transform(points))[:, 1]
+    assert 0 < heights[1] < heights[0] < 1
 
 
 def test_of_several_samples_the_mean_has_its_error_and_what_is_not_drawn_is_counted():

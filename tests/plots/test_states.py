@@ -65,6 +65,21 @@ def test_divergence_is_white_at_zero_and_a_maps_factor_on_areas_where_it_is_1(di
         np.testing.assert_allclose(np.asarray(mesh.get_array()).ravel(), values.ravel())
 
 
+def test_steps_of_a_map_are_dots_that_no_line_joins():
+    ds = planar_portrait("0.5,1;-2,0.3", "linear")
+    ax = plot_phase_plane(ds, ax=plt.subplots()[1])
+    assert not [line for line in ax.collections if isinstance(line, LineCollection)]
+    dots = [one.get_offsets() for one in ax.collections if len(one.get_offsets()) == 50]
+    np.testing.assert_array_equal(dots, ds["trajectory"].values[:, 1:])
+
+
+def test_beside_a_pole_the_divergence_has_the_colours_of_nine_of_ten_values():
+    ds = dl.phase_plane(dl.EquationFlow("y/(1 + x), -x"), window=2.0, steps=5)
+    mesh, sizes = plot_divergence(ds).collections[0], np.abs(ds["divergence"].values)
+    assert mesh.get_clim()[1] == 5 * np.quantile(sizes[np.isfinite(sizes)], 0.9)
+    assert np.isfinite(mesh.get_array()).all()
+
+
 @pytest.mark.parametrize("off, hollow", [(0.5, True), (0.0, False)])
 def test_an_attractor_off_the_plane_of_basins_is_hollow(off, hollow):
     states = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 0.5, 0], [0, -0.5, 0]])
@@ -97,8 +112,10 @@ def test_fixed_points_among_trajectories_are_filled_where_stable(memories, proje
 
 
 def test_branches_are_solid_where_stable_and_every_bifurcation_has_its_marker():
-    ds = dl.bifurcation(create("logistic"), parameter="r", lowest=2.5, highest=3.5, max_period=2, values=0)
+    system = dl.EquationMap("r*x*(1 - x)", r=3)
+    ds = dl.bifurcation(system, parameter="r", lowest=2.5, highest=3.5, max_period=2, values=0)
     top = dl.plot_bifurcation(ds).figure.axes[0]
+    assert top.get_ylabel() == "state x"
     flips = set(ds["bifurcation_parameter"].values.round(12))
     assert {float(line.get_xdata()[0].round(12)) for line in top.lines if line.get_marker() == "s"} == flips
     for stable, look in ((1, "-"), (0, "--")):

@@ -42,7 +42,8 @@ METHOD = (
     "1e-3 where it comes nearer. One of the orbits that do not repeat is followed for 4,096 steps. A positive exponent "
     "is chaos, a zero and negative ones are a closed curve where the states lie on one, two zeros are a torus. Chaos "
     "from which orbits reach another attractor is none. An orbit drifts where h + s (F(h) − h) "
-    "moves by the same step up to s = 1e6 (1 + ‖h‖)/‖F(h) − h‖. All else is undecided"
+    "moves by the same step up to s = 1e6 (1 + ‖h‖)/‖F(h) − h‖. Where the orbits of a planar flow that are refined are "
+    "closed and not isolated, so are those that return within 1 %. All else is undecided"
 )
 
 

@@ -27,6 +27,7 @@ FEW = 3  # starts, which are counted
 BOX = 5  # points on a side, as the authors take
 DRAWN = 512  # states of each attractor that are kept
 REASONS = {
+    "period": "NaN: the closed orbits around a center differ in it",
     "residual": "NaN: an orbit that does not repeat is no root",
     "largest_exponent": "−inf: the Jacobian is exactly zero",
     "largest_exponent_error": "inf: at a kink of the activation, or where the multiplier is not told from 0",

@@ -50,7 +50,7 @@ def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) 
         for key, (dims, dtype, values, *told) in table.items()
     }
     rows["branch_orbit"] = ((schema.POINT, schema.PHASE), _orbits(diagram, observed), words)
-    return rows | ({} if seen is None else _of_orbits(seen, observed, not diagram.curve.is_map))
+    return rows | ({} if seen is None else _of_orbits(diagram, seen, observed))
 
 
 def _of_branches(diagram: Diagram, name: str) -> dict[str, tuple[Any, ...]]:
@@ -120,9 +120,9 @@ def _orbits(diagram: Diagram, observed: int) -> Real:
     return np.array(padded).reshape(-1, longest)
 
 
-def _of_orbits(seen: Visited, coordinate: int, is_flow: bool) -> dict[str, tuple[Any, ...]]:
-    what, each = f"h_{coordinate + 1}", (schema.PARAMETER, schema.SAMPLE)
-    states, units = seen.states[..., coordinate], schema.SECOND if is_flow else schema.STEP
+def _of_orbits(diagram: Diagram, seen: Visited, observed: int) -> dict[str, tuple[Any, ...]]:
+    what, each, is_flow = _state(diagram, observed), (schema.PARAMETER, schema.SAMPLE), not diagram.curve.is_map
+    states, units = seen.states[..., observed], schema.SECOND if is_flow else schema.STEP
     return {
         "visited": ((*each, schema.ITERATION), states, f"extremum of {what}" if is_flow else f"state {what}"),
         "settled": (each, seen.settled, "1 on an attractor, 0 on none yet, −1 left the bound"),

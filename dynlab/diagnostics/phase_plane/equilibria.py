@@ -76,7 +76,7 @@ class Origin:
     matrix : sequence of two rows of two Fractions
         A, the Jacobian there.
     is_linear : bool
-        True where the system is A itself.
+        True where A is the Jacobian everywhere.
     is_tanh : bool
         True of the flow h' = tanh(A h).
     """
@@ -163,7 +163,7 @@ def equilibria(held: Held, window: Window, step_size: float | None, origin: Orig
 def _described(held: Held, row: Record, continuum: bool, step_size: float | None, origin: Origin | None) -> Equilibrium:
     """The kinds by the eigenvalues and their errors; at the origin by the exact matrix where there is one."""
     values, errors, kind = row.eigenvalues, row.errors, row.kind
-    exact = origin if origin is not None and not row.state.any() else None
+    exact = origin if origin is not None and (origin.is_linear or not row.state.any()) else None
     if exact is not None:
         values, errors = np.array(exact_eigenvalues(exact.matrix)), np.zeros(2)
         values, kind = values[order(values)], exact.kind(exact.matrix, not held.is_flow)

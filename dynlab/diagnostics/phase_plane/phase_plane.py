@@ -1,6 +1,5 @@
 """The phase portrait of a planar system: velocity, orbits, and its equilibria with their kinds."""
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from dynlab.diagnostics.phase_plane.equilibria import (
     conserved,
     equilibria,
     equilibrium_variables,
-    field,
     field_variables,
     matrices,
     without_input,
@@ -40,14 +38,15 @@ from dynlab.diagnostics.phase_plane.window import (
 )
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.exact_kinds import Matrix
+from dynlab.numerics.exact_kinds import Matrix, exact_kind
+from dynlab.program.compiled import rational_matrix
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.autonomous import Held, number_type
 from dynlab.systems.autonomous_jacobians import check_seconds
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, equation
-from dynlab.systems.textbook import Linear, LinearMap
+from dynlab.systems.textbook import ByMatrix
 from dynlab.trajectories import simulation
 
 SMALL_UNITS = 10.0  # half the width of the smallest window in parts of the largest start, where that is below 1
@@ -61,7 +60,7 @@ METHOD = (
     "Equilibria are found by Newton's method from a grid of starts, and verified by scipy.optimize.fsolve. Kinds come "
     "from eigenvalues where their error bounds separate them"
 )
-METHOD_BY_HAND = METHOD + ", and at the origin from trace, determinant and discriminant in rational arithmetic"
+METHOD_BY_HAND = METHOD + ", and of a known matrix from trace, determinant and discriminant in rational arithmetic"
 
 
 @checked
@@ -85,7 +84,7 @@ def phase_plane(
         With two states: an `Euler` step (which is seen as a flow and as a map), another `Map`, or a `Flow`.
     starts : array_like, shape (sample, 2), optional
         Initial states. By default the paper's three for systems of a 2×2 matrix (times half the `window`'s width where
-        that is below 1), for any other four among its equilibria.
+        that is below 1), for any other four among its equilibria, or in the `window` that is given.
     steps : int, optional
         Of the orbits: by default 50, of other flows 500.
     step_size : float, optional
@@ -98,7 +97,7 @@ def phase_plane(
         Points of the window in each direction.
     matrix : sequence of two rows of two Fractions, optional
         The Jacobian at the origin (of the flow where there is one, else of the map) as entered by hand: the origin is
-        then classified exactly. The entries of a linear system are exact without it.
+        then classified exactly. A linear system's program has exact entries without it.
     dtype, device : str
         Number type and device of the computation.
 
@@ -155,7 +154,8 @@ def phase_plane(
     # a linear flow has no limit cycle; a map's ends are told from the equilibria in the window
     ends = orbit_ends(analysed, initial, NOWHERE) if analysed.is_flow and not is_affine(exact) else {}
     drawn = asked or _window(box, initial, orbits["trajectory"].values, ends)
-    origin = _origin(system, exact, matrix)
+    by_hand = matrix is not None or isinstance(flow, ByMatrix)
+    origin = _origin(system, exact, matrix, by_hand)
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     found = equilibria(exact, drawn, euler_step, origin)
     rows = field_variables(held, drawn.grid(grid)) | conserved(origin, drawn.grid(grid))
@@ -169,7 +169,7 @@ def phase_plane(
         {"trajectory": orbits["trajectory"].variable} | rows,
         settings={"starts": initial.tolist(), "steps": steps, "step_size": step_size, "grid": grid}
         | {"window": np.stack(drawn, axis=1).tolist(), "longest_orbit": LONGEST, "kept": KEPT}
-        | {"matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix]}
+        | {"matrix": [[str(entry) for entry in row] for row in origin.matrix] if origin and by_hand else None}
         | {"dtype": dtype, "device": device},
         verdict=lambda ds: verdict(ds, equation(system), "" if exact.is_flow else map_of_flow(system)),
         method=METHOD if origin is None else METHOD_BY_HAND,
@@ -186,11 +186,12 @@ def _usual(system: System, exact: Held, asked: Window | None) -> tuple[Real, int
     """
     if equation(system):
         small = 1.0 if asked is None else min(1.0, float(asked.half.max()))
-        return small * np.array(STARTS), STEPS, STEP_SIZE, None
+        usual = small * np.array(STARTS)
+        return usual if asked is None or asked.holds(usual).all() else starts_in(asked), STEPS, STEP_SIZE, None
     found: list[Equilibrium] = []
     for searched in [square(half) for half in SEARCHED] if asked is None else [asked]:
         found = found or equilibria(exact, searched, None, None)
-    box = box_of(np.array([one.state for one in found]))
+    box = asked or box_of(np.array([one.state for one in found]))
     rates = np.abs([one.flow_values for one in found])
     rates = rates[rates > 0]
     if not (isinstance(system, Flow) and rates.size):
@@ -205,13 +206,13 @@ def _window(box: Window | None, initial: Real, orbits: Real, ends: dict[str, Any
     return window_about(box.with_states(initial), orbits, ends["limit_cycle"][1] if ends else NOWHERE)
 
 
-def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None:
-    """Return the exact Jacobian at the origin: the matrix entered by hand, or the entries of a linear system."""
-    is_linear = is_affine(exact) and not field(exact, np.zeros(2)).any()
-    if matrix is None and is_linear and isinstance(exact.system, Linear | LinearMap):
-        matrix = [[Fraction(entry) for entry in row] for row in exact.system.A.tolist()]
-    if matrix is None:
-        return None
+def _origin(system: System, exact: Held, matrix: Matrix | None, by_hand: bool) -> Origin | None:
+    """Return the exact Jacobian at the origin: the matrix entered by hand, or that of a linear system's program."""
+    is_linear = is_affine(exact)
+    if matrix is None and is_linear:
+        matrix = rational_matrix(exact.system.program(exact.input, exact.t))
+    if matrix is None or not (by_hand or "equilibria" not in exact_kind(matrix, not exact.is_flow).name):
+        return None  # a line of equilibria is a continuum
     origin = Origin(matrix, is_linear, equation(system) == "h′ = tanh(W h)")
     expected, actual = origin.array, matrices(exact, np.zeros(2))
     if not (np.abs(expected) <= LARGEST).all():
