@@ -118,6 +118,12 @@ def time_coordinate(values: Any, units: str = STEP) -> xr.Variable:
     return variable((TIME,), values, "time" if units == SECOND else "step t", units)
 
 
+def plane_axes(lines: Iterable[Any], names: Iterable[str], units: str = ONE) -> dict[str, xr.Variable]:
+    """The coordinates `X` and `Y` of a plane: their values, and what a plot writes on each axis."""
+    each = zip((X, Y), lines, names, strict=True)
+    return {axis: variable((axis,), line, name, units) for axis, line, name in each}
+
+
 def dataset(
     variables: Mapping[str, xr.Variable],
     *,

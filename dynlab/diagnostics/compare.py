@@ -21,7 +21,6 @@ from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import drive, in_float64
 from dynlab.words import at_least, counted, number
 
-DELAYS = 1
 SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates
 LEADING = 64  # principal components of the states: delays of more of them would fill the memory
 LARGEST_STATE = 1e8  # a network whose states exceed it goes nowhere that could be compared
@@ -47,7 +46,7 @@ def compare(
     inputs: Any = None,
     *,
     other_inputs: Any = None,
-    delays: int = DELAYS,
+    delays: int = 1,
     rank: int | None = None,
     initial_state: Any = None,
     other_initial_state: Any = None,

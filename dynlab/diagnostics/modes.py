@@ -1,7 +1,7 @@
 """The modes of a system's linear map or flow at its fixed points: how long each lasts, what drives it and reads it."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -160,11 +160,16 @@ def _variables(
     table: dict[str, tuple[Any, ...]] = {
         "eigenvalue": (mode, values, f"eigenvalue {symbol} at h*", rate),
         "eigenvalue_error": (mode, errors, f"bound on the error of {symbol[0]}", rate),
-        "fate": (mode, lasts.fate, "decay or growth of the mode"),
-        "time_constant": (mode, lasts.time_constant, f"time constant −1/{grows}, negative where it grows", time),
-        "time_constant_error": (mode, lasts.error, "bound on the error of the time constant", time),
-        "doubling_time": (mode, lasts.doubling_time, f"doubling time ln 2/{grows}", time),
-        "frequency": (mode, lasts.frequency, f"frequency {turns[0]}", turns[1]),
+        "fate": (mode, lasts["fate"], "decay or growth of the mode"),
+        "time_constant": (mode, lasts["time_constant"], f"time constant −1/{grows}, negative where it grows", time),
+        "time_constant_error": (
+            mode,
+            lasts["time_constant_error"],
+            "bound on the error of the time constant",
+            time,
+        ),
+        "doubling_time": (mode, lasts["doubling_time"], f"doubling time ln 2/{grows}", time),
+        "frequency": (mode, lasts["frequency"], f"frequency {turns[0]}", turns[1]),
         "separated": (mode, separated, "1: the mode has eigenvectors of its own"),
         "vector_error": (mode, rows("errors", float), "bound on the angle by which an eigenvector is off"),
         "condition": (mode, rows("conditions", float), "condition ‖l_i‖‖r_i‖ of the eigenvalue"),
@@ -205,33 +210,19 @@ def _output_jacobian(held: Held, states: Tensor, readout: Callable[[Tensor], Ten
     return found.reshape(len(states), width, states.shape[1])
 
 
-class Lasting(NamedTuple):
-    """Fate and times of modes, arrays of the shape of their eigenvalues.
-
-    Attributes
-    ----------
-    fate : ndarray of str
-        "decays", "grows", or "undecided" where abs(μ) is 1, or of a flow Re λ is 0, within its error.
-    time_constant : ndarray
-        −1/ln abs(μ) in steps, or −1/Re λ in seconds: negative where the mode grows, inf where that is undecided.
-    error : ndarray
-        Bound on its error; NaN where it is undecided.
-    doubling_time : ndarray
-        ln 2/ln abs(μ) in steps, or ln 2/Re λ in seconds, where the mode grows, else NaN.
-    frequency : ndarray
-        arg μ/2π in cycles a step, from −½ to ½, NaN where μ is zero within its error; or Im λ/2π in cycles a second.
-    """
-
-    fate: NDArray[np.str_]
-    time_constant: Real
-    error: Real
-    doubling_time: Real
-    frequency: Real
-
-
 @np.errstate(divide="ignore", invalid="ignore")
-def lasting(values: Complex, errors: Real, is_flow: bool = False) -> Lasting:
-    """Return the fate of modes with these eigenvalues, of a map or a flow, and bounds on the error of each."""
+def lasting(values: Complex, errors: Real, is_flow: bool = False) -> dict[str, NDArray[Any]]:
+    """Return the fate of modes with these eigenvalues, of a map or a flow, and their times.
+
+    Returns
+    -------
+    dict of ndarray
+        ``fate``: "decays", "grows", or "undecided" where abs(μ) is 1, or of a flow Re λ is 0, within its error.
+        ``time_constant``: −1/ln abs(μ) in steps, or −1/Re λ in seconds, negative where the mode grows, inf where that
+        is undecided; ``time_constant_error``, a bound, NaN there. ``doubling_time``: ln 2/ln abs(μ), or ln 2/Re λ,
+        where the mode grows, else NaN. ``frequency``: arg μ/2π in cycles a step, from −½ to ½, NaN where μ is zero
+        within its error; or Im λ/2π in cycles a second.
+    """
     size = values.real if is_flow else np.abs(values)
     excess = size if is_flow else size - 1
     fate = np.where(excess > errors, GROWS, np.where(-excess > errors, DECAYS, UNDECIDED))
@@ -240,9 +231,14 @@ def lasting(values: Complex, errors: Real, is_flow: bool = False) -> Lasting:
     low, constant, high = (-1 / (each if is_flow else np.log(np.maximum(each, 0))) + 0.0 for each in sides)
     rounding = 2 * EPS * (np.abs(constant) + (0 if is_flow else constant**2))  # of |μ|, its logarithm and the quotient
     error = np.where(known, np.maximum(np.abs(low - constant), np.abs(high - constant)) + rounding, np.nan)
-    doubling = np.where(fate == GROWS, -np.log(2) * constant, np.nan)
     turning = values.imag if is_flow else np.where(size > errors, np.angle(values), np.nan)
-    return Lasting(fate, np.where(known, constant, np.inf), error, doubling, turning / (2 * np.pi))
+    return {
+        "fate": fate,
+        "time_constant": np.where(known, constant, np.inf),
+        "time_constant_error": error,
+        "doubling_time": np.where(fate == GROWS, -np.log(2) * constant, np.nan),
+        "frequency": turning / (2 * np.pi),
+    }
 
 
 def _verdict(ds: xr.Dataset, held: str) -> str:
@@ -251,13 +247,13 @@ def _verdict(ds: xr.Dataset, held: str) -> str:
     if not fate.size:
         return capital(f"{held}no fixed point was found and verified, so there are no modes.")
     unit, neutral = ("s", "Re λ = 0") if _of_flow(ds) else ("steps", "|μ| = 1")
+    undecided = int((fate == UNDECIDED).sum())
+    have = f"{undecided:,} of {counted(fate.size, 'mode')} {agree(undecided, 'has', 'have')} {neutral}"
     parts = [
         _extreme(ds, "time_constant", DECAYS, f"the slowest mode decays to 1/e in {{}} {unit}"),
         _extreme(ds, "doubling_time", GROWS, f"the fastest growing mode doubles in {{}} {unit}"),
+        f"{have} within the error, so growth or decay is undecided" * bool(undecided),
     ]
-    if undecided := int((fate == UNDECIDED).sum()):
-        known = f"{undecided:,} of {counted(fate.size, 'mode')} {agree(undecided, 'has', 'have')}"
-        parts.append(f"{known} {neutral} within the error, so growth or decay is undecided")
     first, *others = filter(None, parts)
     return ". ".join(map(capital, [f"{held}{first}", *others])) + "."
 
@@ -269,15 +265,14 @@ def _extreme(ds: xr.Dataset, name: str, fate: str, words: str) -> str:
         return ""
     speed = np.where(among, (1 if fate == DECAYS else -1) * ds[name].values, -np.inf)
     at = np.unravel_index(int(speed.argmax()), speed.shape)
-    text = words.format(number(float(ds[name].values[at]), DIGITS))
-    turning, shares = float(ds["frequency"].values[at]), ds["input_share"].values[at]
-    if turning and not np.isnan(turning):
-        text += f", turning by {number(abs(turning), DIGITS)} cycles a {'second' if _of_flow(ds) else 'step'}"
-    kind = str(ds["kind"].values[at[0]])
-    text += f" (point {at[0]}, {kind if _of_flow(ds) else of_map(kind)})"
+    time, turning = (float(ds[each].values[at]) for each in (name, "frequency"))
+    kind, shares = str(ds["kind"].values[at[0]]), ds["input_share"].values[at]
+    kind, per = (kind, "second") if _of_flow(ds) else (of_map(kind), "step")
+    turns = f", turning by {number(abs(turning), DIGITS)} cycles a {per}" if abs(turning) > 0 else ""
+    drives = ""
     if len(shares) > 1 and np.isfinite(shares).all():
-        text += f"; input {shares.argmax()} drives it most ({percent(shares.max())} of the squared weights)"
-    return text
+        drives = f"; input {shares.argmax()} drives it most ({percent(shares.max())} of the squared weights)"
+    return f"{words.format(number(time, DIGITS))}{turns} (point {at[0]}, {kind}){drives}"
 
 
 def _of_flow(ds: xr.Dataset) -> bool:

@@ -25,11 +25,9 @@ from dynlab.trajectories.constant_input import under_constant_input
 from dynlab.trajectories.cycles import Attractor, cycles
 from dynlab.trajectories.simulation import simulate
 
-STEPS = 2000
 GRID, SMALLEST_GRID, LARGEST_GRID = 151, 4, 4096  # starts in each direction
 WORK = 2.0**37  # multiplications of all starts' steps where no grid is asked for: some ten seconds of two cores
 FOLLOWED_WORK = 2.0**19  # multiplications of a step of a network whose orbits that do not repeat are followed further
-MAX_MEMORY = 256 * 2**20  # bytes
 HELD = 6  # numbers of each start beside the states where it starts and ends
 LARGEST_STATE, BEYOND_WINDOW = 1e10, 1e3  # an orbit has left beyond that, and beyond so many times the window's reach
 IN_BOX = 1024  # starts in the box of a system of more than two states, and a tenth of the grid's at most
@@ -57,10 +55,10 @@ def basins(
     grid: int | None = None,
     extent: float | None = None,
     box: ArrayLike | None = None,
-    steps: int = STEPS,
+    steps: int = 2000,
     follow: bool | None = None,
     largest_state: float | None = None,
-    max_memory: float = MAX_MEMORY,
+    max_memory: float = 256 * 2**20,
     dtype: str = "float64",
     device: str = "cpu",
     seed: int = 0,

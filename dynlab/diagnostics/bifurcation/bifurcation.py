@@ -26,12 +26,9 @@ from dynlab.systems.checked import checked
 from dynlab.trajectories.simulation import prepare
 from dynlab.words import number
 
-SEARCHES = 3  # for fixed points, each at one value of the parameter
-MAX_PERIOD = 8
 LONGEST_STEP, LONGER_STEP = 0.01, 0.02  # of arclength, the second for networks
 VALUES, FEWER_VALUES = 400, 100  # of the orbit diagram; fewer for networks
 LARGEST, BEYOND_TYPICAL = 100.0, 10.0  # where branches are cut: or that many times the largest fixed point
-MAX_MEMORY = 2.0**30
 MOST_STATES = 512  # one branch without a bifurcation takes a quarter of an hour, and the time grows as n³
 METHOD = (
     "Branches are followed by pseudo-arclength continuation in units of the range of the parameter and of the size of "
@@ -58,12 +55,12 @@ def bifurcation(
     at: str | ArrayLike = "zero",
     at_step: int = -1,
     starts: int | None = None,
-    searches: int = SEARCHES,
-    max_period: int = MAX_PERIOD,
+    searches: int = 3,
+    max_period: int = 8,
     observed: int | None = None,
     values: int | None = None,
     largest_state: float | None = None,
-    max_memory: float = MAX_MEMORY,
+    max_memory: float = 2.0**30,
     seed: int = 0,
 ) -> xr.Dataset:
     """Return branches of fixed points of a map, or equilibria of a flow, in one parameter, and where they change.
@@ -150,8 +147,8 @@ def bifurcation(
         grid = np.linspace(lowest, highest, values)
         seen = visited(diagram, grid, bound, seed) if values else None
     coordinate = _coordinate(diagram) if observed is None else observed
-    said = verdict(diagram, parameter, (lowest, highest), bound, outside, seen)
-    said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
+    has_input = system.network_input_size and not parameter.startswith("input")
+    said = under_input(verdict(diagram, parameter, (lowest, highest), bound, outside, seen), at, has_input)
     said += "".join(f" At {parameter} = {number(p)}: {missing}" for p, (_, missing) in begun.items() if missing)
     return schema.result(
         system,

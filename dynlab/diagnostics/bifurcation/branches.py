@@ -109,8 +109,8 @@ class Diagram:
             return refined.splits
 
         step = continuation.FIRST_STEP if origin is None else float(np.linalg.norm(first.z - origin))
-        ends, longest = (self.lowest, self.highest), self.longest
-        return continuation.follow(curve, first, *ends, longest=longest, first=step, origin=origin, strays=strays)
+        box = self.lowest, self.highest
+        return continuation.follow(curve, first, *box, longest=self.longest, first=step, origin=origin, strays=strays)
 
     def _first(self, curve: SolutionCurve, origin: Vector, direction: Vector) -> Point | None:
         """Return the first point of a new branch, so near that nothing but the critical eigenvalue can have changed."""

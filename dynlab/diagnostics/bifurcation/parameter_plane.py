@@ -21,10 +21,7 @@ from dynlab.systems.autonomous import held_settings
 from dynlab.systems.checked import checked
 from dynlab.words import joined, number, place, share
 
-GRID = 101
-MAX_PERIOD = 16
 OFF = 1e-2  # times ‖h‖: so far from the fixed point an orbit starts
-MAX_MEMORY = 2.0**30
 MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states, which takes three quarters of an hour
 METHOD = (
     "The fixed point to which Newton's method leads from one state, the nearest to it, is followed over the grid, from "
@@ -54,10 +51,10 @@ def parameter_plane(
     at: str | ArrayLike = "zero",
     at_step: int = -1,
     state: ArrayLike | None = None,
-    grid: int = GRID,
-    max_period: int = MAX_PERIOD,
+    grid: int = 101,
+    max_period: int = 16,
     largest_state: float = 1e8,
-    max_memory: float = MAX_MEMORY,
+    max_memory: float = 2.0**30,
     seed: int = 0,
 ) -> xr.Dataset:
     """Return the stability of one fixed point over two parameters, and the period of what orbits near it settle to.
@@ -138,7 +135,7 @@ def parameter_plane(
         | {"max_memory": max_memory, "seed": seed, "dtype": "float64", "device": "cpu"},
         verdict=lambda ds: _verdict(ds, first, at if system.network_input_size else None),
         method=METHOD,
-        coords=_axes(parameters, x, y),
+        coords=schema.plane_axes((x, y), map(described, parameters)),
         reasons=REASONS,
     )
 
@@ -169,11 +166,6 @@ def _check(
             f"A grid of {grid} x {grid} fixed points of {n:,} states takes hours: --grid (grid=) may be at most "
             f"{int((MOST_WORK / n**3) ** 0.5)} here, and at least 2."
         )
-
-
-def _axes(parameters: Sequence[str], *lines: Real) -> dict[str, xr.Variable]:
-    each = zip((schema.X, schema.Y), lines, parameters, strict=True)
-    return {axis: schema.variable((axis,), line, described(name)) for axis, line, name in each}
 
 
 def _beside(states: Real, seed: int) -> Real:

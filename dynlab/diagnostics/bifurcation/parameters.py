@@ -141,8 +141,7 @@ class Varied(nn.Module):
         thread = get_ident()
         if thread not in self.copies:
             self.copies[thread] = copied(self.system)
-        found: Tensor = torch.func.functional_call(self.copies[thread], weights, (state, input, self.original.t))
-        return found
+        return torch.func.functional_call(self.copies[thread], weights, (state, input, self.original.t))
 
     def extended(self, states: Tensor) -> Tensor:
         """Return the step of (h, y), or their velocity, at `states` (..., n + parameter)."""

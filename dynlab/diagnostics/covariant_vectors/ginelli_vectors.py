@@ -20,8 +20,6 @@ from dynlab.words import over
 SECONDS = 100.0
 TRANSIENT = 0.2  # of the whole, at each end
 TIME_SCALES = 3.0  # of a flow's Jacobian at the start, between two orthonormalisations
-TIMES = 256
-MAX_MEMORY = 256 * 2**20  # bytes
 
 
 @checked
@@ -35,10 +33,10 @@ def covariant_vectors(
     interval: float | None = None,
     transient: int | None = None,
     backward_transient: int | None = None,
-    times: int = TIMES,
+    times: int = 256,
     initial_state: Any = None,
     largest_state: float = 1e8,
-    max_memory: float = MAX_MEMORY,
+    max_memory: float = 256 * 2**20,
     inputs_description: str = "",
     dtype: str = "float64",
     device: str = "cpu",

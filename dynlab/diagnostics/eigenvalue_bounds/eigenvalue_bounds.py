@@ -165,27 +165,20 @@ def _row(name: str, limit: float, one: Measurement) -> dict[str, Any]:
     bound, values = BOUNDS[name], one.values.values
     low, high = (-np.inf, limit) if bound.is_upper else (limit, np.inf)
     widest = one.widest * max(1.0, abs(limit))
-    found = judged(values, one.errors.values, low, high, only_above=one.only_above, widest=widest)
-    at = dict(zip(one.values.dims, found.index, strict=True))
+    found, index = judged(values, one.errors.values, low, high, only_above=one.only_above, widest=widest)
+    at = dict(zip(one.values.dims, index, strict=True))
     finite = values[np.isfinite(values)]
     lowest, median, highest = np.quantile(finite, [0, 0.5, 1]) if finite.size else [np.nan] * 3
-    return {
+    return found | {
         "quantity": bound.quantity,
         "unit": bound.units,
         "is_upper": np.int8(bound.is_upper),
         "only_above": np.int8(one.only_above),
         "limit": limit,
-        "measured": found.measured,
-        "error": found.error,
-        "margin": found.margin,
         "where_sample": at.get(schema.SAMPLE, -1),
         "where_step": int(one.values[schema.TIME][at[schema.TIME]]) if schema.TIME in at else -1,
         "where_mode": at.get(schema.MODE, -1),
-        "outcome": found.outcome,
-        "reason": (one.reason or "no error estimate") if found.outcome == UNDECIDED else "",
-        "compared": found.compared,
-        "violations": found.violations,
-        "unknown": found.unknown,
+        "reason": (one.reason or "no error estimate") if found["outcome"] == UNDECIDED else "",
         "lowest": lowest,
         "median": median,
         "highest": highest,

@@ -4,17 +4,17 @@ At the end stand the networks and the input of Figure 1 of the ERNN paper: rando
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.ernn.inner_flow import InnerFlow, inner_equilibria, iterates
 from dynlab.errors import UserError
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
@@ -165,7 +165,7 @@ def _table(
 
 
 def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.random.Generator) -> Tensor:
-    """Roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state), NaN where there is none."""
+    """Return roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state), NaN where there is none."""
     inputs, n = driven.reshape(-1, driven.shape[-1]), network.state_size
     flow = InnerFlow(network, starts.new_zeros(len(inputs), n), inputs)
     # Off the network's own state, lest a state that is nearly an equilibrium be returned as the equilibrium.
@@ -211,31 +211,24 @@ INNER_STEPS, ETA = 40, 0.6  # the slowest mode of the inner iteration shrinks to
 TRAINED_INNER_STEPS, TRAINED_ETA = 5, 0.01  # the paper's own setting for training
 
 
-class Example(NamedTuple):
-    """Arguments of `dynlab.ernn_manifold`."""
-
-    system: ERNN
-    beside: dict[str, Map]
-    inputs: NDArray[np.float64]
-    initial_state: tuple[float, float]
-
-
-def random_planar_networks(seed: int = SEED, steps: int = STEPS) -> Example:
-    """RNN, FastRNN and two ERNNs with the same random U, W and b, and a random walk of increments with variance 10.
+def random_planar_networks(seed: int = SEED, steps: int = STEPS) -> tuple[ERNN, Real, dict[str, Any]]:
+    """Return an RNN, a FastRNN and two ERNNs with the same random U, W and b, and a walk, for `ernn_manifold`.
 
     Parameters
     ----------
     seed : int
         Seed of the weights (normal: U with variance 1/2, W with deviation 0.1, b with deviation 0.5) and of the walk.
     steps : int
-        Length of the walk.
+        Length of the walk, whose increments have variance 10.
 
     Returns
     -------
-    Example
-        The ERNN whose inner iteration converges (K = 40, η = 0.6, started at 0 as the paper's equation 13 has it), and
-        beside it ``ernn K=5`` with the paper's η = 0.01, started at the previous state, ``rnn`` and ``fastrnn``. All
-        use tanh, and φ(U · + W x + b) without the outer P.
+    system : ERNN
+        One whose inner iteration converges: K = 40, η = 0.6, started at 0 as the paper's equation 13 has it.
+    inputs : ndarray, shape (time, 1)
+    options : dict
+        ``initial_state``, and ``beside``: ``ernn K=5`` with the paper's η = 0.01, started at the previous state,
+        ``rnn`` and ``fastrnn``. All use tanh, and φ(U · + W x + b) without the outer P.
 
     References
     ----------
@@ -253,11 +246,11 @@ def random_planar_networks(seed: int = SEED, steps: int = STEPS) -> Example:
     for network, names in ((system, "U.weight W b"), (trained, "U.weight W b"), (rnn, "W V b"), (fastrnn, "U W b")):
         network.double().load_state_dict(dict(zip(names.split(), (U, W, b), strict=True)), strict=False)
     system.name = "ernn"
-    beside: dict[str, Map] = {"ernn K=5": trained, "rnn": rnn, "fastrnn": fastrnn}
-    return Example(system, beside, walk[:, None], INITIAL_STATE)
+    beside = {"ernn K=5": trained, "rnn": rnn, "fastrnn": fastrnn}
+    return system, walk[:, None], {"beside": beside, "initial_state": INITIAL_STATE}
 
 
 def chosen(seed: int) -> str:
-    """A sentence for captions on where the networks come from, and why the default seed is no other."""
+    """Return a sentence for captions on where the networks come from, and why the default seed is no other."""
     why = ", for which every input has exactly one equilibrium (‖U‖₂ = 0.92 < 1) and the manifold has a bend"
     return f"The networks are random, from seed {seed}{why if seed == SEED else ''}."

@@ -144,8 +144,7 @@ def fixed_points(
         found = with_slow_points(held, found, given, visited, count, slow_points, seed)
     rows = _in_order(held, found, certify, seed)
     variables = of_points(rows, found, system.state_size, held.is_flow) | of_starts(found, held.is_flow)
-    said = verdict(rows, found, system)
-    said = under_input(said, at) if system.network_input_size else said
+    said = under_input(verdict(rows, found, system), at, system.network_input_size)
     if certify:
         variables |= proofs.of_certificates(rows, system.state_size)
         said += proofs.verdict(rows)

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.distinct_roots import (
@@ -21,7 +20,7 @@ from dynlab.diagnostics.fixed_points.distinct_roots import (
 from dynlab.diagnostics.fixed_points.layers import Layer, Point
 from dynlab.diagnostics.fixed_points.rounds import Search
 from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
-from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.arrays import Complex, Index, Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.numerics.roots import ROUNDINGS, rounding, tolerance
@@ -79,7 +78,7 @@ def records(held: Held, points: list[Point], direction: Real) -> list[Record]:
     return [_record(held, point, [parts[id(layer)] for layer in point.layers]) for point in points]
 
 
-def order(rows: list[Record]) -> NDArray[np.int64]:
+def order(rows: list[Record]) -> Index:
     """Return the rows' order by status, then by the number of growing directions, then by coordinates."""
     if not rows:
         return np.zeros(0, dtype=np.int64)

@@ -39,7 +39,6 @@ from dynlab.words import number, over
 
 GROUPS = 64  # of sequences, of which the jackknife leaves out one at a time: an eigendecomposition each
 FEW = "NaN: the error is taken between sequences, and fewer than two stay within the bound"
-COMPONENTS = 3  # a picture has no more
 FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there
 SAMPLES, STEPS = 16, 2000  # of a flow: random states that solutions start at, usual steps of Runge and Kutta's method
 LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about where the others lie
@@ -83,7 +82,7 @@ def geometry(
     system: System,
     inputs: Any = None,
     *,
-    components: int = COMPONENTS,
+    components: int = 3,
     transient: float = 0,
     seconds: float | None = None,
     at: str | ArrayLike = "zero",

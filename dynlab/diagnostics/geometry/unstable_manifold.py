@@ -149,8 +149,7 @@ def _followed(step: Step, starts: Real, largest_state: float, steps: int) -> tup
                 break
         return [torch.cat([*points, end]).numpy() for points, end in zip(noted, h, strict=True)], h[:, 0].numpy()
 
-    curves, ends = in_threads(work, len(starts), KEPT * starts[0].nbytes, 1)
-    return curves, ends
+    return in_threads(work, len(starts), KEPT * starts[0].nbytes, 1)
 
 
 def evenly(curve: Real, count: int, longest: float) -> Real:

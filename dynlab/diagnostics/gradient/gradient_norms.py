@@ -81,24 +81,24 @@ def gradient(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """The norm of ∂h_T/∂h_t for every t, in log scale: how much of a small change is left at the end.
+    """Compute the norm of ∂h_T/∂h_t for every t, in log scale: how much of a small change is left at the end.
 
     Parameters
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Those recorded with the system where there are none (`dynlab.from_module` with a batch). Sequences of different
-        lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends; each has its own T.
+        By default those recorded with the system (`dynlab.from_module` with a batch). Sequences of different lengths: a
+        list of arrays (time, input), a PackedSequence, or NaN after their ends; each has its own T.
     loss : callable, optional
         ``loss(states, targets)`` of the states h_0 … h_T, shape (sample, time + 1, state), gives one number for each
         sample, shape (sample,); it must be differentiable by torch. `read_out_loss` makes one of a read-out.
     targets : optional
-        Handed to `loss` as they are.
+        Targets of `loss`, handed to it as they are.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Zero where it is not given.
+        By default zero.
     times : int or sequence of int, optional
-        At how many t of 0 … T, evenly spaced, 0 and T among them, or at which. Where it is not given, at every t of a
-        state of at most 256 dimensions, and of a larger one where T − t is 0, 1, 2, 4, … and T.
+        Number of t of 0 … T that are looked at, evenly spaced, 0 and T among them, or these t. By default every t of a
+        state of at most 256 dimensions, and of a larger one those where T − t is 0, 1, 2, 4, … and T.
     inputs_description : str
         Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
@@ -137,16 +137,8 @@ def gradient(
     """
     if loss is None and targets is not None:
         raise UserError("targets are what a loss is given: give loss, too, or leave them out.")
-    driven = drive(
-        system,
-        inputs,
-        initial_state,
-        dtype=dtype,
-        device=device,
-        seed=seed,
-        inputs_description=inputs_description,
-        uneven=True,
-    )
+    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
+    driven = drive(system, inputs, initial_state, inputs_description=inputs_description, uneven=True, **where)
     large = driven.states.shape[-1] > EVERY
     if loss is not None and driven.after:
         raise UserError("A loss is of sequences of one length: give those of each length alone.")

@@ -48,11 +48,8 @@ METHOD_LARGE = (
 def small_norms(driven: Driven, chosen: Index, seed: int) -> dict[str, NDArray[Any]]:
     """Return the variables' values at the t chosen, (sample, time), NaN where they are not resolved."""
     failing = FAILING / driven.states[..., 0].numel()
-
-    def several(some: slice) -> tuple[NDArray[Any], ...]:
-        return _products(driven.of(some), chosen, failing, seed)
-
-    found = dict(zip((*NAMES, "surviving"), in_threads(several, len(driven.states)), strict=True))
+    values = in_threads(lambda some: _products(driven.of(some), chosen, failing, seed), len(driven.states))
+    found = dict(zip((*NAMES, "surviving"), values, strict=True))
     for name in NAMES[::2]:
         found[name] = np.where(resolved(found[name], found[f"{name}_error"]), found[name], np.nan)
     followed = driven.states[:, -1].isfinite().all(dim=-1).cpu().numpy()

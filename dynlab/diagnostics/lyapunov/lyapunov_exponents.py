@@ -59,7 +59,7 @@ def lyapunov(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """The first k Lyapunov exponents of a map along what drives it, or of a flow.
+    """Compute the first k Lyapunov exponents of a map along what drives it, or of a flow.
 
     Parameters
     ----------

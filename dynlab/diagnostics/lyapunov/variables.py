@@ -193,19 +193,14 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attra
     own = _own_direction(some) if wanders or all(one.form == CYCLE for one in closed) else -1
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     at_end = f": {_end(closed)}" if closed and len(closed) == len(there) else ""
-    text = f"Over {averaged} the largest {words} Λ₁ is {_largest(some)}{at_end}."
-    first = of_samples[:, 0]
-    if {1, -1} <= set(first.tolist()):
-        text += f" Nearby orbits {_counts(first, BY_SAMPLE)}."
-    else:
-        text += f" {_meaning(some, name, own, wanders)}{_numbers(some, own, attracts=not closed)}"
-    if "echo_state" in some:
-        text += f" Two starts {_counts(some['echo_state'].values, ECHO)}."
-    if not known.all():
-        gone = int(np.sum(~known))
-        why = cut or f"{agree(gone)} hidden by rounding or a kink"
-        text += f" {gone} of {len(known)} orbits {why}, and {agree(gone)} left out."
-    return text
+    meaning = f"{_meaning(some, name, own, wanders)}{_numbers(some, own, attracts=not closed)}"
+    if {1, -1} <= set(of_samples[:, 0].tolist()):
+        meaning = f"Nearby orbits {_counts(of_samples[:, 0], BY_SAMPLE)}."
+    echo = f" Two starts {_counts(some['echo_state'].values, ECHO)}." if "echo_state" in some else ""
+    gone = int(np.sum(~known))
+    why = cut or f"{agree(gone)} hidden by rounding or a kink"
+    left_out = f" {gone} of {len(known)} orbits {why}, and {agree(gone)} left out." * bool(gone)
+    return f"Over {averaged} the largest {words} Λ₁ is {_largest(some)}{at_end}. {meaning}{echo}{left_out}"
 
 
 def _is_flow(ds: xr.Dataset) -> bool:

@@ -137,5 +137,4 @@ def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, in
     names: dict[str, Any] = {"np": np, "sqrt": np.sqrt, "njit": lambda **_: lambda function: function}
     exec(compile(LOOPS.read_text("utf-8"), str(LOOPS), "exec"), names)
     names |= {"stages": stages, "estimate": estimate, "orthonormalise": orthonormalise}
-    advance: Callable[..., tuple[float, float, float, int, int, int]] = names["advance"]
-    return advance
+    return names["advance"]

@@ -56,7 +56,7 @@ def lyapunov_function(
     prove: bool | None = None,
     seed: int = 0,
 ) -> xr.Dataset:
-    """V(h) = (h − h*)ᵀ P (h − h*) at each fixed point h*, and how far around it V is proved to decrease.
+    """Compute V(h) = (h − h*)ᵀ P (h − h*) at each fixed point h*, and prove how far around it V decreases.
 
     P solves Jᵀ P J − P = −I of a map, and Jᵀ P + P J = −I of a flow, with J at h*. V decreases near a stable one. Every
     start in a set V ≤ r² in which it does ends at h*.
@@ -120,22 +120,20 @@ def lyapunov_function(
         rows = [_row(at_rest, point, every, seed) for point in through(points)]
     values = found["eigenvalue"].values - (flow is not None)  # λ = (μ − 1)/ε of the Euler step of ε = 1
     table = _table(rows, values, flow is not None)
-    ds = schema.result(
+    return schema.result(
         system,
         {"fixed_point_state": found["fixed_point_state"].variable} | table,
         settings={key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed")}
         | {"prove": proving, "kind": "map" if flow is None else "flow", "dtype": "float64", "device": "cpu"},
         method=METHOD + OF_PROOFS * proving,
-        coords={
-            name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
-            for name, which in ((schema.X, "slowest"), (schema.Y, "second slowest"))
-        },
+        coords=schema.plane_axes(
+            [np.linspace(-1, 1, GRID)] * 2,
+            (f"along the {which} direction, in extents" for which in ("slowest", "second slowest")),
+        ),
         reasons=dict.fromkeys(table.keys() - {"status"}, NOT_PROVED),
         flags=FLAGS,
-        verdict=_verdict,
+        verdict=lambda ds: under_input(_verdict(ds), at, system.network_input_size) + also_incomplete(searched),
     )
-    said = under_input(ds.verdict, at) if system.network_input_size else ds.verdict
-    return ds.assign_attrs(verdict=said + also_incomplete(searched))
 
 
 def _flow(system: System, kind: str | None) -> Flow | None:

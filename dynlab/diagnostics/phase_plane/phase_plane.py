@@ -173,7 +173,8 @@ def phase_plane(
         | {"dtype": dtype, "device": device},
         verdict=lambda ds: verdict(ds, equation(system), "" if exact.is_flow else map_of_flow(system)),
         method=METHOD if origin is None else METHOD_BY_HAND,
-        coords=_axes(flow, drawn, grid) | {schema.TIME: orbits[schema.TIME].variable},
+        coords=schema.plane_axes(drawn.axes(grid), (f"state {name}" for name in flow.state_names))
+        | {schema.TIME: orbits[schema.TIME].variable},
         reasons=REASONS | {"critical_step": why or "larger than any floating-point number"},
         flags=schema.flags(orbits),
     )
@@ -222,12 +223,6 @@ def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None
             f"matrix= out to classify by the numbers."
         )
     return origin
-
-
-def _axes(flow: System, window: Window, grid: int) -> dict[str, xr.Variable]:
-    """Return the coordinates of the window, named as the equations name their states."""
-    axes = zip((schema.X, schema.Y), window.axes(grid), flow.state_names, strict=True)
-    return {axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
 
 
 def _orbits(

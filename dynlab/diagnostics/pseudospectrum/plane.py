@@ -119,8 +119,7 @@ def _supporting(matrix: Real, angles: Real) -> tuple[Real, Complex]:
         supports, vectors = (np.array(each) for each in zip(*found, strict=True))
         return supports, np.einsum("ij,ij->i", vectors.conj(), vectors @ matrix.T)
 
-    supports, points = in_threads(work, len(angles))
-    return supports, points
+    return in_threads(work, len(angles))
 
 
 def _leading(hermitian: Complex) -> tuple[float, Complex]:

@@ -154,7 +154,7 @@ def pseudospectrum(
     resolvent = Resolvent(matrix, system.blocks, max_memory=max_memory, seed=seed)
     norms = norms_of_flow(matrix, wrong, spectrum, seconds, steps) if flow else norms_of_map(matrix, wrong, steps)
     times, rate = norms[0].times, schema.PER_SECOND if flow else schema.ONE
-    rows, (x, y) = _of_plane(matrix, wrong, spectrum, resolvent, points, extent, flow)
+    rows, lines = _of_plane(matrix, wrong, spectrum, resolvent, points, extent, flow)
     ds = schema.result(
         system,
         rows | _of_norms(*norms, flow),
@@ -163,11 +163,8 @@ def pseudospectrum(
         | {"flow": flow, "max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed},
         verdict=lambda ds: verdict(ds, at, state_description),
         method=METHOD,
-        coords={
-            schema.X: schema.variable((schema.X,), x, "Re z", rate),
-            schema.Y: schema.variable((schema.Y,), y, "Im z", rate),
-            schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP),
-        },
+        coords=schema.plane_axes(lines, ("Re z", "Im z"), rate)
+        | {schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP)},
         reasons=REASONS,
     )
     if grid is None and usual < GRID:

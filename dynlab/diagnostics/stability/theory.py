@@ -68,9 +68,10 @@ def row(
     its error of one is undecided, and a number exactly there violates it.
     """
     low, high = (np.broadcast_to(np.asarray(end, dtype=float), values.shape) for end in interval)
-    about, found = ~np.isnan(low), judged(values, errors, low, high, strict=strict)
+    found, index = judged(values, errors, low, high, strict=strict)
+    about = ~np.isnan(low)
     known = np.where(about & np.isfinite(values), values, np.nan)
-    return {
+    return found | {
         "name": name,
         "quantity": quantity,
         "unit": units,
@@ -78,12 +79,8 @@ def row(
         "theory_high": float(high[about].max()),
         "measured_low": float(np.fmin.reduce(known, axis=None)),
         "measured_high": float(np.fmax.reduce(known, axis=None)),
-        "margin": found.margin,
-        "outcome": found.outcome,
-        "where_sample": found.index[0],
-        "where_step": int(times[found.index[1]]),
-        "violations": found.violations,
-        "compared": found.compared,
+        "where_sample": index[0],
+        "where_step": int(times[index[1]]),
     }
 
 
