@@ -56,7 +56,7 @@ def compare(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """The distance between the dynamics of two networks, and whether it exceeds that of two runs of one network.
+    """Measure the distance between the dynamics of two networks, and test it against that of two runs of one.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def compare(
 
 
 def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
-    """Uncorrelated coordinates of variance 1 of states (sample, time, state) seen with delays, and their shares.
+    """Return uncorrelated coordinates of variance 1 of states (sample, time, state) seen with delays, and their shares.
 
     Those of no size are 0.
     """

@@ -250,12 +250,12 @@ def _analysed(
     )
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _effective_rank(log_values: Real, error: Real) -> Real:
     """Return exp(−Σ p ln p); NaN where all σ are zero, or where modes that are not resolved would count."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = np.exp(log_values - log_values.max(axis=-1, keepdims=True))
-        p /= p.sum(axis=-1, keepdims=True)
-        terms = np.where(p > 0, -p * np.log(p), 0)
+    p = np.exp(log_values - log_values.max(axis=-1, keepdims=True))
+    p /= p.sum(axis=-1, keepdims=True)
+    terms = np.where(p > 0, -p * np.log(p), 0)
     doubtful = np.where(~(error <= KNOWN), np.minimum(error, 1) * (terms + p), 0).sum(axis=-1)
     return np.where(np.isnan(p).any(axis=-1) | (doubtful > NEGLIGIBLE), np.nan, np.exp(terms.sum(axis=-1)))
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, leading_modes, verified
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import held_input, map_of_flow
+from dynlab.diagnostics.fixed_points.verification import also_incomplete, held_map, leading_modes, verified
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
@@ -187,6 +187,7 @@ def _variables(
     return {name: schema.variable(*row) for name, row in table.items()}
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _inputs(held: Held, states: Tensor, left: Complex) -> tuple[NDArray[np.float64], ...]:
     """Return B = ∂F/∂x at each point, abs(l_i B), and the shares of the inputs in its square."""
     n, m = states.shape[1], held.system.input_size
@@ -196,8 +197,7 @@ def _inputs(held: Held, states: Tensor, left: Complex) -> tuple[NDArray[np.float
     if isinstance(encoder, Encoder):  # the inputs are the whole model's
         B = B @ encoder.jacobian(held.input).numpy()
     drive = np.abs(left @ B)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return B, drive, drive**2 / (drive**2).sum(axis=-1, keepdims=True)
+    return B, drive, drive**2 / (drive**2).sum(axis=-1, keepdims=True)
 
 
 def _output_jacobian(held: Held, states: Tensor, readout: Callable[[Tensor], Tensor]) -> NDArray[np.float64]:
@@ -205,9 +205,7 @@ def _output_jacobian(held: Held, states: Tensor, readout: Callable[[Tensor], Ten
     read = copied(readout).eval().double().cpu() if isinstance(readout, torch.nn.Module) else readout
     derivative = torch.func.jacrev(lambda h: read(held.system.output(h)).reshape(-1))
     width = read(held.system.output(states.new_zeros(states.shape[1]))).numel()
-    with torch.no_grad():
-        found = np.array([derivative(state).numpy() for state in states])
-    return found.reshape(len(states), width, states.shape[1])
+    return np.array([derivative(state).numpy() for state in states]).reshape(len(states), width, states.shape[1])
 
 
 @np.errstate(divide="ignore", invalid="ignore")

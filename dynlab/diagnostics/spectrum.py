@@ -127,18 +127,17 @@ def spectrum(
     chosen = usual_times(system, len(driven.states)) if times is None else times
     steps, found = driven.joined(lambda part: _along(part, chosen, conditions))
     step_size = system.step_size if isinstance(system, Euler) else None
-    ds = schema.result(
+    more = f" A larger --times (times=) takes more than {len(steps)} of the {driven.steps} steps."
+    more *= times is None and len(steps) != min(TIMES, driven.steps)
+    return schema.result(
         system,
         {name: (dims, found[name], *words) for name, (dims, *words, _) in VARIABLES.items() if name in found},
         settings=driven.settings | {"times": chosen, "conditions": conditions, "step_size": step_size},
         method=METHOD if step_size is None else METHOD_FLOW,
         coords={schema.TIME: schema.time_coordinate(steps)},
         reasons=reasons_with({name: row[-1] for name, row in VARIABLES.items()}, driven.after),
-        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description) + of_lengths(ds),
+        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description) + of_lengths(ds) + more,
     )
-    if times is None and len(steps) != min(TIMES, driven.steps):
-        ds.attrs["verdict"] += f" A larger --times (times=) takes more than {len(steps)} of the {driven.steps} steps."
-    return ds
 
 
 def usual_times(system: Map, samples: int, steps: int = TIMES) -> int:

@@ -71,8 +71,8 @@ def basins(
     inputs : array_like, shape (time, input) or (sample, time, input), optional
         Inputs that drive the network through the states that span the plane: their two leading principal components.
     states : array_like, shape (..., state), optional
-        Those states themselves, in place of what `inputs` leads to. Without either a planar system has its own plane,
-        and a larger one the plane of the states on orbits from random starts.
+        These states, in place of those that `inputs` lead to. Without either a planar system has its own plane, and a
+        larger one the plane of the states on orbits from random starts.
     at, at_step : as in `dynlab.fixed_points`
         The input that is held, and the step whose parameters are.
     grid : int, optional
@@ -185,11 +185,10 @@ def _check(
 
 
 def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
-    """The stable fixed points (equilibria) to which Newton's method leads from some of the starts."""
+    """Return the stable fixed points (equilibria) to which Newton's method leads from some of the starts."""
     few = min(SEARCHED, len(starts), int(SEARCH_WORK / held.system.state_size**3))
     some = np.random.default_rng(seed).choice(len(starts), few, replace=False)
-    with torch.no_grad():
-        found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
+    found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
     roots = found.states[found.converged].numpy()
     listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[np.unique(merged(roots), return_index=True)[1]])
     return [one for one in dict.fromkeys(listed) if one is not None and one.stable == 1]

@@ -75,7 +75,7 @@ def bifurcation(
         A number of the system (``"r"``, ``"step_size"``, ``"gamma"``), an entry of a weight ``"W[0,1]"``, a factor on
         one ``"W*"``, or of the held input ``"input[0]"``, ``"input*"``.
     lowest, highest : float
-        Its range.
+        Ends of the parameter's range.
     at : "zero", "mean" or array_like, shape (input,)
         The input that is held.
     at_step : int
@@ -94,7 +94,7 @@ def bifurcation(
         A branch, and an orbit, is cut where some abs(h_i) exceeds it. By default 100, or ten times the largest fixed
         point that was found.
     max_memory : float
-        In bytes, of the orbit diagram.
+        Bytes that the orbit diagram may take.
     seed : int
         Seed of the starts.
 

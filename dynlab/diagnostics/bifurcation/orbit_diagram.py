@@ -112,12 +112,12 @@ def _points(held: Held, ends: Ends, which: int) -> Real:
     return extrema(states) if held.is_flow else states
 
 
+@np.errstate(all="ignore")  # of a solution that leaves
 def extrema(states: Real) -> Real:
     """Return the last extrema of each coordinate along a solution (m, n), of parabolas, NaN where there are fewer."""
     before, here, after = states[:-2], states[1:-1], states[2:]
-    with np.errstate(all="ignore"):  # of a solution that leaves
-        turns = (here - before) * (after - here) < 0
-        tops = here - (after - before) ** 2 / (8 * (before - 2 * here + after))
+    turns = (here - before) * (after - here) < 0
+    tops = here - (after - before) ** 2 / (8 * (before - 2 * here + after))
     found = np.full((KEPT, states.shape[1]), np.nan)
     for coordinate, (top, turn) in enumerate(zip(tops.T, turns.T, strict=True)):
         last = top[turn][-KEPT:]

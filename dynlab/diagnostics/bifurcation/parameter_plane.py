@@ -66,7 +66,7 @@ def parameter_plane(
     inputs : array_like, shape (time, input) or (sample, time, input), optional
         Inputs whose mean ``at="mean"`` holds.
     parameters : two str
-        As in `dynlab.bifurcation`: the first along x, the second along y.
+        Names as in `dynlab.bifurcation`, the first along x, the second along y.
     lowest, highest : two floats each
         Their ranges.
     at, at_step
@@ -80,7 +80,7 @@ def parameter_plane(
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it.
     max_memory : float
-        In bytes: a grid whose result takes more is refused.
+        Bytes: a grid whose result takes more is refused.
     seed : int
         Seed of the direction in which orbits start beside the fixed point.
 

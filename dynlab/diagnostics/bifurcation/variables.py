@@ -41,16 +41,15 @@ LONG = {  # kinds with the noun of a sentence
 }
 
 
-def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) -> dict[str, tuple[Any, ...]]:
+def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) -> dict[str, Any]:
     """Return all variables; `name` is the parameter's, and `observed` the coordinate of the orbits."""
     n, words = len(diagram.curve.scale), f"state {_state(diagram, observed)} at each point of the orbit"
-    table = _of_branches(diagram, name) | _of_events(diagram, name, observed)
-    rows = {
-        key: (dims, np.array(values, dtype).reshape(-1, *(n,) * (len(dims) - 1)), *told)
-        for key, (dims, dtype, values, *told) in table.items()
-    }
-    rows["branch_orbit"] = ((schema.POINT, schema.PHASE), _orbits(diagram, observed), words)
-    return rows | ({} if seen is None else _of_orbits(seen, observed, not diagram.curve.is_map))
+    rows = schema.columns(_of_branches(diagram, name) | _of_events(diagram, name, observed), n)
+    return (
+        rows
+        | {"branch_orbit": ((schema.POINT, schema.PHASE), _orbits(diagram, observed), words)}
+        | ({} if seen is None else _of_orbits(seen, observed, not diagram.curve.is_map))
+    )
 
 
 def _of_branches(diagram: Diagram, name: str) -> dict[str, tuple[Any, ...]]:
@@ -140,11 +139,11 @@ def verdict(
     ----------
     diagram : Diagram
     name : str
-        The parameter's.
+        Name of the parameter.
     ends : tuple of float
-        Its range.
+        Ends of its range.
     bound : float
-        On abs(h_i).
+        Bound on abs(h_i).
     beyond_bound : int
         Number of fixed points beyond it that a search found, from which no branch was followed.
     orbits : Visited or None

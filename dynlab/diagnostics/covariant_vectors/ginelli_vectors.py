@@ -1,4 +1,4 @@
-"""Along which directions an orbit's neighbours grow and decay: covariant Lyapunov vectors, and the angles between."""
+"""Covariant Lyapunov vectors, along which an orbit's neighbours grow and decay, and the angles between."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def covariant_vectors(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Covariant Lyapunov vectors of a map along what drives it, or of a flow, by Ginelli's method.
+    """Compute covariant Lyapunov vectors of a map along what drives it, or of a flow, by Ginelli's method.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def covariant_vectors(
     steps : int, optional
         Length of an orbit of a map that nothing drives, both transients included; 10,000 where it is not given.
     seconds : float, optional
-        The same of a flow; 100 where it is not given.
+        Length of a flow's orbit; by default 100.
     interval : float, optional
         Seconds between two orthonormalisations of a flow, its steps from there on; three over the norm of
         its Jacobian at the start where it is not given.
@@ -63,7 +63,7 @@ def covariant_vectors(
         is how many are at the end, while coefficients carried backward align. Each is a fifth of all where it is not
         given.
     times : int
-        At how many steps of the rest vectors and rates are kept at most; what is largest or smallest is sought at all.
+        Number of steps of the rest at which vectors and rates are kept at most; extremes are sought at all of them.
     initial_state : array_like, shape (state,) or (sample, state), optional
         By default what the system has learned to start at, or a random state near 0, as of `lyapunov`.
     largest_state : float
@@ -172,7 +172,7 @@ def _of_flow(
 
 
 def _window(count: int, transient: int | None, backward: int | None) -> tuple[int, int]:
-    """The first and the last step between the transients; vectors are told after each step between them."""
+    """Return the first and the last step between the transients; vectors are told after each step between them."""
     start, end = (int(TRANSIENT * count) if each is None else each for each in (transient, backward))
     if not (start >= 0 and end >= 0 and start + end < count):
         raise UserError(

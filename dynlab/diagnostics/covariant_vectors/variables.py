@@ -112,10 +112,10 @@ def _angles(angles: Real, first: int, kept: Index) -> dict[str, Real]:
     }
 
 
+@np.errstate(invalid="ignore")
 def _dimensions(exponents: Real, margin: Real, sound: Flags) -> tuple[Index, Index]:
     """Return how many leading modes certainly grow and how many of the last sound ones certainly decay."""
-    with np.errstate(invalid="ignore"):
-        grows, decays = exponents > margin, exponents < -margin
+    grows, decays = exponents > margin, exponents < -margin
     unstable = np.cumprod(grows & sound, axis=1).sum(axis=1)
     stable = np.cumprod((decays | ~sound)[:, ::-1], axis=1).sum(axis=1) - (~sound).sum(axis=1)
     return unstable.astype(np.int64), np.maximum(stable, 0).astype(np.int64)

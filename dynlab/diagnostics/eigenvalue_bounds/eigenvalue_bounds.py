@@ -186,7 +186,7 @@ def _row(name: str, limit: float, one: Measurement) -> dict[str, Any]:
 
 
 def _verdict(ds: xr.Dataset, where: str) -> str:
-    """A sentence for each bound, the worst outcome first."""
+    """Return a sentence for each bound, the worst outcome first."""
     ones = [ds.isel({schema.BOUND: row}) for row in range(ds.sizes[schema.BOUND])]
     ones.sort(key=lambda one: WORST_FIRST.index(str(one["outcome"].values)))
     first, *others = map(_sentence, ones)

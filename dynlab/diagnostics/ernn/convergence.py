@@ -236,7 +236,7 @@ def verdict(ds: xr.Dataset) -> str:
 
 
 def _rates(ds: xr.Dataset, nearing: NDArray[np.bool_]) -> str:
-    """The measured and the predicted factor per iteration, medians over the steps where they are known."""
+    """Return the measured and the predicted factor per iteration, medians over the steps where they are known."""
     settled = nearing & (ds["settled"].values == 1)
     if not nearing.any():
         return ""

@@ -65,7 +65,7 @@ def ernn_manifold(
     beside : mapping of str to Map, optional
         Networks of the same sizes to be driven alike, by the name under which they are shown.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Zero where it is not given.
+        By default zero.
     dtype, device : str
         Type and device of the computation.
     seed : int

@@ -12,12 +12,19 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points import proofs
-from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
 from dynlab.diagnostics.fixed_points.layers import Search, search
 from dynlab.diagnostics.fixed_points.slow_points import with_slow_points
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, verdict
-from dynlab.diagnostics.fixed_points.verification import REASONS, Record, of_points, of_starts, order, records
+from dynlab.diagnostics.fixed_points.verification import (
+    INCOMPLETE,
+    REASONS,
+    Record,
+    of_points,
+    of_starts,
+    order,
+    records,
+)
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map, System
@@ -71,10 +78,10 @@ def fixed_points(
         Number of starts of a round of a search, or the starts themselves. By default 256, and fewer where a layer of a
         stack, or another map, has more than 128 dimensions.
     slow_points : float, optional
-        Also keep slow points: local minima of q = ½ ‖step(h, x) − h‖₂² with q up to this. A start near one that is led
-        on to a fixed point is counted there.
+        Largest q of slow points that are kept too: local minima of q = ½ ‖step(h, x) − h‖₂². A start near one that is
+        led on to a fixed point is counted there.
     certify : bool
-        Also prove, in ball arithmetic, that each exists and where its eigenvalues lie (extra ``certify``).
+        Prove in ball arithmetic that each exists and where its eigenvalues lie (extra ``certify``).
     certificates : str or Path, optional
         A folder for the proofs as files, which `dynlab.certificate_check` checks on its own; implies `certify`.
     dtype, device : str

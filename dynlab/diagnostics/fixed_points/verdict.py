@@ -29,7 +29,7 @@ def verdict(rows: list[Record], found: Search, system: System) -> str:
     rows : list of Record
     found : Search
     system : System
-        That was searched: a flow has equilibria, and a map may be one of Euler's.
+        System that was searched: a flow has equilibria, and a map may be one of Euler's.
     """
     noun, matrix = ("equilibrium", "J") if isinstance(system, Flow) else ("fixed point", "I − J")
     points, counts = [row for row in rows if row.status == FIXED], Counter(row.status for row in rows)

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
-from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points.verification import also_incomplete, held_map
 from dynlab.diagnostics.geometry.unstable_manifold import (
     growing_directions,
     growing_modes,

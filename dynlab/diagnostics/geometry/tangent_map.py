@@ -133,7 +133,7 @@ def tangent_map_among(system: System, found: xr.Dataset, number: int) -> xr.Data
     found : Dataset
         The result of `dynlab.geometry` or `dynlab.fixed_points`.
     number : int
-        Which, from 0.
+        Number of the point, from 0.
     """
     states = found["fixed_point_state"].values
     if not 0 <= number < len(states):

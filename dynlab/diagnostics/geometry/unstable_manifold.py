@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.at_points import leading_modes
+from dynlab.diagnostics.fixed_points.verification import leading_modes
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvectors import Eigenmodes, real_axes
 from dynlab.numerics.threads import in_threads

@@ -178,10 +178,10 @@ def _chosen(steps: int, times: int | Sequence[int] | None, large: bool) -> NDArr
     return found
 
 
+@np.errstate(invalid="ignore")
 def _losses(found: dict[str, NDArray[Any]], back: Index) -> dict[str, Real]:
     """Return after how many of the steps `back` (time,), decreasing, the norm stays below `SURVIVES`, and is zero."""
-    with np.errstate(invalid="ignore"):
-        small = found["log_norm"] + found["log_norm_error"] < np.log(SURVIVES)
+    small = found["log_norm"] + found["log_norm_error"] < np.log(SURVIVES)
 
     def since(holds: NDArray[np.bool_]) -> Real:
         from_start = np.logical_and.accumulate(holds, axis=1).sum(axis=1)  # longest products come first

@@ -73,7 +73,7 @@ def lyapunov(
     steps : int, optional
         Length of an orbit of a map that nothing drives, the transient included; 10,000 where it is not given.
     seconds : float, optional
-        The same of a flow; 100 where it is not given, and up to 10,000 where compiled code makes these cheap.
+        Length of a flow's orbit; by default 100, and up to 10,000 where compiled code makes these cheap.
     transient : float, optional
         Steps (of a flow: seconds) that are discarded at the start, while the orbit approaches its attractor and the
         frame aligns; a tenth of all where it is not given.

@@ -179,7 +179,7 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attra
     cut : str
         Why orbits were cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none was.
     ends : list, optional
-        At which points or cycles the orbits end that nothing drives.
+        Points or cycles at which the orbits end that nothing drives.
     """
     known = ~np.isnan(ds[name].values[:, 0])
     if not known.any():

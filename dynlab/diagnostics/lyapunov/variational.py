@@ -42,11 +42,11 @@ class Solution:
     cut : float
         When the solution left its bound or could not be followed, inf where it did not.
     lost : bool
-        Whether it was cut within the bound, where no step could be taken.
+        True where it was cut within the bound, as no step could be taken.
     scale : float
         The largest abs(h_i) so far.
     count : int
-        Of the steps.
+        Number of steps.
     """
 
     def __init__(self, loops: Loops, state: Real, vectors: Real, end: float, largest_state: float) -> None:

@@ -9,9 +9,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.at_points import also_incomplete
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import under_input
+from dynlab.diagnostics.fixed_points.verification import also_incomplete
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real

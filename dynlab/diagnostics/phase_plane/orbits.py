@@ -4,7 +4,6 @@ Orbits end at rest, on a limit cycle of a flow, on a cycle or a curve of a map. 
 steps of negative time; a map by solving F(h) = h_t for the state h_{t−1} before, with Newton's method.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,8 +75,7 @@ def orbit_ends(held: Held, initial: Real, equilibria: Real) -> dict[str, Any]:
         unit, found = schema.SECOND, _limit_cycles(told)
     else:
         unit, found, periods = schema.STEP, {}, periods.astype(np.int64)
-        with torch.no_grad():
-            states = orbit(held, torch.as_tensor(initial).to(held.input), STEPS)[0].double().cpu().numpy()
+        states = orbit(held, torch.as_tensor(initial).to(held.input), STEPS)[0].double().cpu().numpy()
         moving = [_moving(path, equilibria) for path in states.swapaxes(0, 1)]
         outcomes = [how if name == UNSETTLED else name for name, how in zip(outcomes, moving, strict=True)]
         last = np.where(np.isfinite(states).all(axis=2, keepdims=True), states, np.nan)[-KEPT:].swapaxes(0, 1)
@@ -177,8 +175,7 @@ def _upstream(
     paths[:, 0], lengths = starts, np.zeros(len(starts))
     for begin in range(0, count, AT_ONCE):
         h = torch.as_tensor(paths[:, begin]).to(held.input)
-        with torch.no_grad():
-            some = orbit(held, h, min(AT_ONCE, count - begin), code, -dt)[0].double().cpu().numpy().swapaxes(0, 1)
+        some = orbit(held, h, min(AT_ONCE, count - begin), code, -dt)[0].double().cpu().numpy().swapaxes(0, 1)
         inside = np.logical_and.accumulate(window.scaled(BEYOND).holds(some), axis=1)
         paths[:, begin + 1 : begin + 1 + some.shape[1]] = np.where(inside[..., None], some, np.nan)
         lengths += np.linalg.norm(np.diff(some, axis=1) / window.half, axis=2).sum(axis=1)
@@ -227,12 +224,13 @@ def _before(held: Held, states: Tensor, window: Window) -> Tensor:
         if far:  # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
             off = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
             begin = (wanted + off.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0)
-        found = solve(partial(_missed, held, wanted), lambda h, _: held_matrices(held, h), begin, most=0)
+        found = solve(
+            lambda h, which, wanted=wanted: held.moved(h) - wanted[which],
+            lambda h, _: held_matrices(held, h),
+            begin,
+            most=0,
+        )
         near = torch.from_numpy(window.scaled(BEYOND).holds(found.states.double().cpu().numpy()))
         inside = found.converged & near.to(found.converged.device)
         before[rows[inside]], rows = found.states[inside], rows[~inside]
     return before
-
-
-def _missed(held: Held, wanted: Tensor, h: Tensor, rows: Tensor) -> Tensor:
-    return held.moved(h) - wanted[rows]

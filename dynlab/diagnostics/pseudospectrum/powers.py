@@ -37,7 +37,7 @@ class Powers(NamedTuple):
     error : ndarray, shape (power,)
         A bound of first order on the absolute error of `log_norm`.
     bound : ndarray, shape (power,)
-        What the logarithm is at most, where rounding drowns it too; inf where not even that is known.
+        Upper bound on the logarithm, where rounding drowns it too; inf where not even that is known.
     """
 
     times: NDArray[Any]

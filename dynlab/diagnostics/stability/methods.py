@@ -54,12 +54,12 @@ class Method:
         return np.abs(value), BEYOND_FIRST_ORDER * np.abs(slope) * errors + rounding
 
     def largest_step(self, eigenvalues: NDArray[np.complex128], errors: NDArray[np.float64]) -> tuple[float, str]:
-        """The largest ε up to which no |R(ελ)| exceeds 1, in seconds, and why it is not known.
+        """Return the largest ε up to which no |R(ελ)| exceeds 1, in seconds, and why it is not known.
 
         Parameters
         ----------
         eigenvalues : ndarray, shape (mode,)
-            Of a flow's Jacobian, in 1/s.
+            Eigenvalues of a flow's Jacobian, in 1/s.
         errors : ndarray, shape (mode,)
 
         Returns
@@ -77,7 +77,7 @@ class Method:
         return float(np.min(self._first_exit(np.angle(moving)) / np.abs(moving))), flag
 
     def _first_exit(self, angles: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The least r > 0 at which |R(r e^{iφ})|² − 1, a polynomial in r that vanishes at 0, is 0 again."""
+        """Return the least r > 0 at which |R(r e^{iφ})|² − 1, a polynomial in r that vanishes at 0, is 0 again."""
         a, degree = np.array(self.numerator), 2 * (len(self.numerator) - 1)
         squares = np.zeros((len(angles), degree + 1))
         for j, k in np.ndindex(len(a), len(a)):

@@ -258,7 +258,7 @@ def _states(ds: xr.Dataset, where: str, at: str) -> str:
 
 
 def _critical(ds: xr.Dataset) -> str:
-    """The critical step; of several states the smallest one at which the flow is stable."""
+    """Return the critical step; of several states the smallest one at which the flow is stable."""
     known = ds["critical_step"].values[~np.isnan(ds["critical_step"].values)]
     positive = known[known > 0]
     if not positive.size:
