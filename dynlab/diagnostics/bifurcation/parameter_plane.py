@@ -12,7 +12,7 @@ from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.bifurcation import plane_of_points
 from dynlab.diagnostics.bifurcation.parameters import check_range, described, varied_system
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.errors import UserError
+from dynlab.errors import refuse
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
@@ -151,21 +151,23 @@ def _check(
     start: Real,
     n: int,
 ) -> None:
-    if start.shape != (n,) or not np.isfinite(start).all():
-        raise UserError(f"state= must be {n} finite numbers, got shape {start.shape}.")
+    spanned = len(parameters) == len(set(parameters)) == len(lowest) == len(highest) == 2
+    refuse(
+        {
+            f"state= must be {n} finite numbers, got shape {start.shape}.": (
+                start.shape != (n,) or not np.isfinite(start).all()
+            ),
+            f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.": not spanned,
+            f"A grid of {grid} x {grid} fixed points of {n:,} states takes hours: --grid (grid=) may be at most "
+            f"{int((MOST_WORK / n**3) ** 0.5)} here, and at least 2.": grid**2 * n**3 > MOST_WORK,
+        }
+    )
     check_positive(largest_state=largest_state)
     check_at_least(2, grid=grid)
     check_at_least(1, max_period=max_period)
-    if len(parameters) != 2 or len(set(parameters)) != 2 or len(lowest) != 2 or len(highest) != 2:
-        raise UserError(f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.")
     for name, low, high in zip(parameters, lowest, highest, strict=True):
         check_range(name, low, high)
     blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
-    if grid**2 * n**3 > MOST_WORK:
-        raise UserError(
-            f"A grid of {grid} x {grid} fixed points of {n:,} states takes hours: --grid (grid=) may be at most "
-            f"{int((MOST_WORK / n**3) ** 0.5)} here, and at least 2."
-        )
 
 
 def _beside(states: Real, seed: int) -> Real:

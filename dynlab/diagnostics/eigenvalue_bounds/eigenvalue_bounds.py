@@ -9,7 +9,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, WORST_FIRST, judged
 from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Measurement, measured, measurement, option
-from dynlab.errors import UserError
+from dynlab.errors import refuse
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import drive
@@ -151,13 +151,20 @@ def eigenvalue_bounds(
 
 
 def _check(asked: Mapping[str, float]) -> None:
-    if not asked:
-        raise UserError(f"No bound is set, so there is nothing to check: set at least one of {', '.join(BOUNDS)}.")
-    for name, limit in asked.items():
-        if not np.isfinite(limit):
-            raise UserError(f"{option(name)} takes a finite number, got {limit}: leave it out where there is no bound.")
-    if asked.get("min_log_gradient", -np.inf) > asked.get("max_log_gradient", np.inf):
-        raise UserError(f"{option('min_log_gradient')} is above {option('max_log_gradient')}: no gradient keeps both.")
+    low, high = "min_log_gradient", "max_log_gradient"
+    refuse(
+        {
+            f"No bound is set, so there is nothing to check: set at least one of {', '.join(BOUNDS)}.": not asked,
+            **{
+                f"{option(name)} takes a finite number, got {limit}: leave it out where there is no bound.": True
+                for name, limit in asked.items()
+                if not np.isfinite(limit)
+            },
+            f"{option(low)} is above {option(high)}: no gradient keeps both.": (
+                asked.get(low, -np.inf) > asked.get(high, np.inf)
+            ),
+        }
+    )
 
 
 def _row(name: str, limit: float, one: Measurement) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Orbits end at rest, on a limit cycle of a flow, on a cycle or a curve of a map. 
 steps of negative time; a map by solving F(h) = h_t for the state h_{t−1} before, with Newton's method.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -224,13 +225,12 @@ def _before(held: Held, states: Tensor, window: Window) -> Tensor:
         if far:  # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
             off = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
             begin = (wanted + off.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0)
-        found = solve(
-            lambda h, which, wanted=wanted: held.moved(h) - wanted[which],
-            lambda h, _: held_matrices(held, h),
-            begin,
-            most=0,
-        )
+        found = solve(partial(_missed, held, wanted), lambda h, _: held_matrices(held, h), begin, most=0)
         near = torch.from_numpy(window.scaled(BEYOND).holds(found.states.double().cpu().numpy()))
         inside = found.converged & near.to(found.converged.device)
         before[rows[inside]], rows = found.states[inside], rows[~inside]
     return before
+
+
+def _missed(held: Held, wanted: Tensor, h: Tensor, rows: Tensor) -> Tensor:
+    return held.moved(h) - wanted[rows]
