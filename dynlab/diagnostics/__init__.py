@@ -1,4 +1,4 @@
-"""Questions asked of a system, one a file. The table is `DIAGNOSTICS`.
+"""What is asked of a system: one question a file. The table is `DIAGNOSTICS`.
 
 Every diagnostic is a function of a system (and what drives it) that returns a Dataset.
 """

@@ -114,7 +114,7 @@ def compare(
     >>> bool(dl.compare(one, other, noise).p_value < 0.01)
     True
     """
-    check_at_least(1, delays=delays, rank=1 if rank is None else rank)
+    check_at_least(1, delays=delays, rank=rank)
     if other_inputs is None:
         other_inputs, other_inputs_description = inputs, inputs_description
     where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}

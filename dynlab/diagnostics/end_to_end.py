@@ -139,8 +139,16 @@ def end_to_end(
     >>> (ds["log_singular_value"].values / 100).round(3).tolist()
     [[[-0.693, -6.908]]]
     """
-    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-    driven = drive(system, inputs, initial_state, inputs_description=inputs_description, uneven=True, **where)
+    driven = drive(
+        system,
+        inputs,
+        initial_state,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        inputs_description=inputs_description,
+        uneven=True,
+    )
     steps, found = driven.joined(lambda part: _along(part, times, seed))
     diverged = DIVERGED * bool((~driven.last.isfinite()).any())
     return schema.result(

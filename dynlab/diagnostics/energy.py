@@ -198,10 +198,10 @@ def _verdict(ds: xr.Dataset) -> str:
     settings, seconds = schema.settings(ds), f"{float(ds[schema.TIME][-1]):g} s"
     values, rate, divergence = (ds[name].values for name in ("exact_energy", "dissipation", "divergence"))
     largest, rounded = np.abs(values - values[:, :1]).max(), ROUNDED * np.abs(rate).max()
-    first = f"The flow conserves the {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
-    if largest > CONSERVED * (1 + np.abs(values).max()):
-        way = _sign(rate, rounded, "stays", "falls", "rises", "rises and falls")
-        first = f"The {ENERGY} {way} along the flow, by {interval(np.ptp(values, axis=1))} in {seconds}."
+    conserves = f"The flow conserves the {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
+    way = _sign(rate, rounded, "stays", "falls", "rises", "rises and falls")
+    changes = f"The {ENERGY} {way} along the flow, by {interval(np.ptp(values, axis=1))} in {seconds}."
+    first = changes if largest > CONSERVED * (1 + np.abs(values).max()) else conserves
     named = zip(settings["integrators"], ds["drift"].values, strict=True)
     side = _sign(divergence, 0.0, "keeps", "shrinks", "expands", "shrinks and expands")
     return (

@@ -155,6 +155,8 @@ def _variables(
     separated = rows("resolved", np.int8)
     right, left = (np.where(separated[..., None] == 1, rows(side, complex, n), np.nan) for side in ("right", "left"))
     B, drive, shares = _inputs(held, states, left)
+    C = None if readout is None else _output_jacobian(held, states, readout)
+    read = None if C is None else np.abs(right @ C.swapaxes(1, 2))
     mode = (schema.FIXED_POINT, schema.MODE)
     vector, by_input, by_output = ((*mode, last) for last in (schema.STATE, schema.INPUT, schema.OUTPUT))
     table: dict[str, tuple[Any, ...]] = {
@@ -178,13 +180,10 @@ def _variables(
         "input_jacobian": ((schema.FIXED_POINT, schema.STATE, schema.INPUT), B, "B, derivative by the input at h*"),
         "input_drive": (by_input, drive, "drive |l_i B| of the mode by an input of 1"),
         "input_share": (by_input, shares, "share of the input in the mode's squared drive"),
+        "output_jacobian": ((schema.FIXED_POINT, schema.OUTPUT, schema.STATE), C, "C, derivative of the read-out"),
+        "output_read": (by_output, read, "read-out |C r_i| of the mode"),
     }
-    if readout is not None:
-        C = _output_jacobian(held, states, readout)
-        output = (schema.FIXED_POINT, schema.OUTPUT, schema.STATE)
-        table["output_jacobian"] = (output, C, "C, derivative of the read-out")
-        table["output_read"] = (by_output, np.abs(right @ C.swapaxes(1, 2)), "read-out |C r_i| of the mode")
-    return {name: schema.variable(*row) for name, row in table.items()}
+    return {name: schema.variable(*row) for name, row in table.items() if row[1] is not None}
 
 
 @np.errstate(divide="ignore", invalid="ignore")

@@ -122,8 +122,16 @@ def spectrum(
     >>> ds["time"].values.tolist(), ds["spectral_radius"].values.tolist()
     ([1, 6, 10], [[0.5, 0.5, 0.5]])
     """
-    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-    driven = drive(system, inputs, initial_state, inputs_description=inputs_description, uneven=True, **where)
+    driven = drive(
+        system,
+        inputs,
+        initial_state,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        inputs_description=inputs_description,
+        uneven=True,
+    )
     chosen = usual_times(system, len(driven.states)) if times is None else times
     steps, found = driven.joined(lambda part: _along(part, chosen, conditions))
     step_size = system.step_size if isinstance(system, Euler) else None

@@ -136,7 +136,7 @@ def bifurcation(
     values = (VALUES if n <= SMALL else FEWER_VALUES) if values is None else values
     _check(parameter, (lowest, highest), n, largest_state, observed)
     check_values(values, n, max_memory)
-    check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
+    check_at_least(1, starts=starts, searches=searches, max_period=max_period)
     varied = varied_system(system, inputs, (parameter,), at, at_step, (lowest,), (highest,))
     with one_torch_thread():
         places = np.linspace(lowest, highest, searches).tolist()

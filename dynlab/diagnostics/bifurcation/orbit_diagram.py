@@ -13,7 +13,7 @@ from dynlab.numerics.grids import blocks
 from dynlab.progress import through
 from dynlab.systems.autonomous import Held
 from dynlab.trajectories.attractors import LEAVES, Ends, classify
-from dynlab.trajectories.cycles import CYCLE, REST, cycles
+from dynlab.trajectories.cycles import CYCLE, REST, Attractor, cycles
 from dynlab.trajectories.following import orbit
 
 ORBITS = 4  # at each value of the parameter
@@ -72,7 +72,7 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
             comes = one is not None and (one.stable == 1 or one.form == REST)
             settled[number, each] = SETTLED if comes else LEFT if label == LEAVES else UNSETTLED
             if label != LEAVES:
-                seen = _points(held, ends, each)[-KEPT:]
+                seen = _points(held, ends, each, one)[-KEPT:]
                 states[number, each, : len(seen)] = seen
             if one is not None and one.form == CYCLE:
                 repeating[:, number, each] = one.period, np.abs(one.multipliers).max(initial=0.0)
@@ -97,9 +97,8 @@ def _beside(diagram: Diagram, branch: Branch, p: float) -> list[tuple[Real, floa
     return found
 
 
-def _points(held: Held, ends: Ends, which: int) -> Real:
+def _points(held: Held, ends: Ends, which: int, one: Attractor | None) -> Real:
     """Return points of the attractor that an orbit ends on, of a flow extrema; else those of the orbit itself."""
-    one = ends.attractors[ends.labels[which]] if ends.labels[which] >= 0 else None
     if one is not None and one.form == REST:
         return one.states[:1] if held.is_flow else np.repeat(one.states[:1], KEPT, axis=0)
     if one is None:

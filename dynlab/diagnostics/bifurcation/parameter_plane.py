@@ -19,7 +19,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 from dynlab.systems.autonomous import held_settings
 from dynlab.systems.checked import checked
-from dynlab.words import joined, number, place, share
+from dynlab.words import first_that_holds, joined, number, place, share
 
 OFF = 1e-2  # times ‖h‖: so far from the fixed point an orbit starts
 MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states, which takes three quarters of an hour
@@ -187,12 +187,13 @@ def _verdict(ds: xr.Dataset, first: int, at: Any) -> str:
     stable, converged, plane = ds["stable"].values, ds["converged"].values, f"the plane of {joined(names)}"
     rest = {"undecided": converged & (stable < 0), "not followed to": ~converged}
     told = joined([f"{what} on {share(some.mean())}" for what, some in rest.items() if some.any()])
-    text = f"The {noun} followed from {state} at {where} is stable on {share((stable == 1).mean())} of {plane}"
-    text = f"{text}{f' ({told})' if told else ''}."
-    if not converged.any():
-        text = f"Newton's method reached no {noun} on {plane}."
-    text += _periods(ds) if "period" in ds else ""
-    return text if at is None or any(name.startswith("input") for name in names) else under_input(text, at)
+    followed = f"The {noun} followed from {state} at {where} is stable on {share((stable == 1).mean())} of {plane}"
+    cases = {
+        f"Newton's method reached no {noun} on {plane}.": not converged.any(),
+        f"{followed}{f' ({told})' * bool(told)}.": True,
+    }
+    has_input = at is not None and not any(name.startswith("input") for name in names)
+    return under_input(first_that_holds(cases) + (_periods(ds) if "period" in ds else ""), at, has_input)
 
 
 def _periods(ds: xr.Dataset) -> str:

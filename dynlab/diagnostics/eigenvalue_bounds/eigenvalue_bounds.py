@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, WORST_FIRST, judged
+from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED, WORST_FIRST, judged
 from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Measurement, measured, measurement, option
 from dynlab.errors import refuse
 from dynlab.systems import Map
@@ -135,19 +135,19 @@ def eigenvalue_bounds(
     rows = [_row(name, limit, measurement(name, results)) for name, limit in asked.items()]
     where = over(driven.steps, inputs_description)
     looked_at = results["spectrum"].sizes[schema.TIME] if "spectrum" in results else driven.steps
-    ds = schema.result(
+    from_zero = "lyapunov" in results and len(results) > 1
+    other = from_zero and schema.settings(results["lyapunov"])["initial_state"] != driven.settings["initial_state"]
+    return schema.result(
         system,
         {name: ((schema.BOUND,), np.array([row[name] for row in rows]), words) for name, words in COLUMNS.items()},
         settings=driven.settings | given | {"times": times},
         method=METHOD.format(errors=" ".join(f"Error of {name}: {ERRORS[BOUNDS[name].diagnostic]}." for name in asked)),
         coords={schema.BOUND: np.array(list(asked))},
         reasons=dict.fromkeys(("measured", "error", "margin", "lowest", "median", "highest"), NOT_KNOWN),
-        verdict=lambda ds: _verdict(ds, where if looked_at == driven.steps else f"{looked_at:,} of {where}"),
+        verdict=lambda ds: (
+            _verdict(ds, where if looked_at == driven.steps else f"{looked_at:,} of {where}") + OTHER_ORBIT * other
+        ),
     )
-    if "lyapunov" in results and len(results) > 1:
-        start = schema.settings(results["lyapunov"])["initial_state"]
-        ds.attrs["verdict"] += OTHER_ORBIT if start != driven.settings["initial_state"] else ""
-    return ds
 
 
 def _check(asked: Mapping[str, float]) -> None:
@@ -206,11 +206,12 @@ def _sentence(one: xr.Dataset) -> str:
     limit, measured, error = (float(one[each]) for each in ("limit", "measured", "error"))
     name, sign = f"the {BOUNDS[str(one[schema.BOUND].values)].extreme}", "≤" if one["is_upper"] else "≥"
     bound = f"{sign} {number(limit, digits_against(limit, limit))}{unit}"
-    if outcome == UNDECIDED:
-        return f"whether {name} keeps its bound, {bound}, is undecided"
-    if outcome == AT_THE_BOUND:
-        return f"{name}, {with_error(measured, error)}{unit}, is within its error of its bound, {bound}"
     wide = WIDE_ERROR * abs(measured) < error < np.inf
     value = with_error(measured, error) if wide else number(measured, digits_against(measured, limit))
     is_value = f" is {value}{unit} and" if np.isfinite(measured) else ""
-    return f"{name}{is_value} {'keeps' if outcome == HOLDS else 'violates'} its bound, {bound}"
+    return {
+        UNDECIDED: f"whether {name} keeps its bound, {bound}, is undecided",
+        AT_THE_BOUND: f"{name}, {with_error(measured, error)}{unit}, is within its error of its bound, {bound}",
+        HOLDS: f"{name}{is_value} keeps its bound, {bound}",
+        VIOLATED: f"{name}{is_value} violates its bound, {bound}",
+    }[outcome]

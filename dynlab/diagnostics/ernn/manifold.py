@@ -4,7 +4,7 @@ At the end stand the networks and the input of Figure 1 of the ERNN paper: rando
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.systems.fastgrnn import FastRNN
 from dynlab.systems.vanilla import Vanilla
-from dynlab.trajectories import simulation
+from dynlab.trajectories.driven import Driven, drive
 from dynlab.words import at_most, counted, number
 
 CURVE_POINTS = 401
@@ -102,18 +102,14 @@ def ernn_manifold(
             f"Only an ERNN has an equilibrium manifold, got a {system.name!r} network; choose one of those."
         )
     networks: dict[str, Map] = {"ernn": system, **(beside or {})}
-    copies: dict[str, Map] = {}
-    states: list[Tensor] = []
-    for name, network in networks.items():
-        copies[name], given, initial = simulation.prepare(network, inputs, initial_state, dtype, device)
-        states.append(simulation.orbit(copies[name], copies[name].drive(given), initial))
-    exact, given, _ = simulation.prepare(system, inputs, initial_state, dtype, device)
+    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": ""}
+    driven = [drive(network, inputs, initial_state, **where) for network in networks.values()]
     ernns = {name: network for name, network in networks.items() if isinstance(network, ERNN)}
     return schema.result(
         system,
-        _table(exact, copies, torch.stack(states), exact.drive(given), np.random.default_rng(seed)),
+        _table(driven, np.random.default_rng(seed)),
         settings={
-            "initial_state": states[0][:, 0].tolist(),
+            "initial_state": driven[0].states[:, 0].tolist(),
             "beside": list(beside or {}),
             "inner": {name: [network.inner_steps, network.eta.mean().item()] for name, network in ernns.items()},
             "start": system.start,
@@ -126,20 +122,19 @@ def ernn_manifold(
         method=METHOD,
         coords={
             schema.NETWORK: schema.variable((schema.NETWORK,), np.array(list(networks), dtype=object), "network"),
-            schema.TIME: schema.time_coordinate(np.arange(states[0].shape[1])),
+            schema.TIME: schema.time_coordinate(np.arange(driven[0].steps + 1)),
         },
         reasons=REASONS,
     )
 
 
-def _table(
-    system: ERNN, networks: dict[str, Map], states: Tensor, driven: Tensor, generator: np.random.Generator
-) -> dict[str, tuple[Any, ...]]:
-    """Return all variables, from the states (network, sample, time + 1, state) and what drove them."""
+def _table(every: list[Driven], generator: np.random.Generator) -> dict[str, tuple[Any, ...]]:
+    """Return all variables from the trajectories of the networks, of which the first is an ERNN."""
     dims = (schema.NETWORK, schema.SAMPLE, schema.TIME, schema.STATE)
+    system, driven, states = cast(ERNN, every[0].system), every[0].inputs, torch.stack([each.states for each in every])
     sums, equilibria, single = (torch.full_like(states, torch.nan) for _ in range(3))
     residuals, nothing = single[..., 0], states.new_zeros(states.shape[-1])
-    for i, network in enumerate(networks.values()):
+    for i, network in enumerate(each.system for each in every):
         if isinstance(network, ERNN):
             sums[i, :, 1:] = states[i, :, 1:] + network.sign * states[i, :, :-1]
             equilibria[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)

@@ -138,12 +138,11 @@ def fixed_points(
     """
     certify = certify or certificates is not None
     check_positive(slow_points=slow_points)
-    if isinstance(starts, int):
-        check_at_least(1, starts=starts)
+    count = starts if isinstance(starts, int) else usual_starts(system)
+    check_at_least(1, starts=count)
     if certificates is not None:
         proofs.check_folder(certificates)  # before the search, which takes longer
     held, driven = under_constant_input(system, inputs, at, at_step)
-    count = starts if isinstance(starts, int) else usual_starts(system)
     given = None if starts is None or isinstance(starts, int) else given_starts(held, starts)
     visited = driven_states(held.system, driven) if driven is not None and isinstance(held.system, Map) else None
     found = search(held, count=count, given=given, visited=visited, dtype=number_type(dtype), device=device, seed=seed)

@@ -189,24 +189,22 @@ def of_points(rows: list[Record], found: Search, size: int, is_flow: bool) -> di
 def of_starts(found: Search, is_flow: bool) -> dict[str, xr.Variable]:
     """Return the variables of the starts, and how sure the search is."""
     starts, sure, rate = found.starts, found.confidence, schema.PER_SECOND if is_flow else schema.ONE
-    each = (schema.SAMPLE,)
+    each, layers = (schema.SAMPLE,), starts["layer"] if starts["layer"].max() > 1 else None
+    share = "estimated share of random starts that end at unseen points"
+    bound = "bound on the share of random starts that end at points not listed, 95 % confidence"
+    indices = "sum of the points' indices sign det(I − J); of a bounded map 1 where none is missing"
     table: dict[str, tuple[Any, ...]] = {
         "outcome": (each, starts["outcome"], "what became of the start"),
         "origin": (each, starts["origin"], "where the start is from"),
         "iterations": (each, starts["iterations"], "iterations of the search from the start"),
         "converged": (each, np.isin(starts["outcome"], (FIXED, NOT_ISOLATED)), "the start ended at a root"),
         "end_residual": (each, starts["residual"], "residual where the start ended", rate),
+        "layer": (each, layers, "layer whose search had the start, from 1"),
+        "unseen_share": ((), sure and sure.share, share),
+        "unseen_share_bound": ((), sure and sure.bound, bound),
+        "index_sum": ((), sure and sure.index_sum, indices),
     }
-    if starts["layer"].max() > 1:
-        table["layer"] = each, starts["layer"], "layer whose search had the start, from 1"
-    if sure is not None:
-        share = "estimated share of random starts that end at unseen points"
-        bound = "bound on the share of random starts that end at points not listed, 95 % confidence"
-        table |= {"unseen_share": ((), sure.share, share), "unseen_share_bound": ((), sure.bound, bound)}
-    if sure is not None and sure.index_sum is not None:
-        indices = "sum of the points' indices sign det(I − J); of a bounded map 1 where none is missing"
-        table["index_sum"] = (), sure.index_sum, indices
-    return {name: schema.variable(*row) for name, row in table.items()}
+    return {name: schema.variable(*row) for name, row in table.items() if row[1] is not None}
 
 
 def held_map(system: System, found: xr.Dataset) -> Held:

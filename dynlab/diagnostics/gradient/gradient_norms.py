@@ -137,8 +137,16 @@ def gradient(
     """
     if loss is None and targets is not None:
         raise UserError("targets are what a loss is given: give loss, too, or leave them out.")
-    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-    driven = drive(system, inputs, initial_state, inputs_description=inputs_description, uneven=True, **where)
+    driven = drive(
+        system,
+        inputs,
+        initial_state,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        inputs_description=inputs_description,
+        uneven=True,
+    )
     large = driven.states.shape[-1] > EVERY
     if loss is not None and driven.after:
         raise UserError("A loss is of sequences of one length: give those of each length alone.")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.diagnostics.fixed_points.verification import also_incomplete
+from dynlab.diagnostics.fixed_points.verification import also_incomplete, held_map
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
@@ -19,7 +19,7 @@ from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_flow
 from dynlab.numerics.threads import one_thread_each
 from dynlab.progress import through
-from dynlab.systems import Euler, Flow, System, frozen
+from dynlab.systems import Euler, Flow, System
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
 from dynlab.systems.checked import checked
@@ -113,8 +113,7 @@ def lyapunov_function(
     searched = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
     found = searched.isel({schema.FIXED_POINT: (searched["status"] == "fixed point").values})
     chosen, every = schema.settings(found), searched["fixed_point_state"].values
-    held = torch.tensor(chosen["input"], dtype=torch.float64)
-    at_rest = Held(frozen(stepped if flow is None else flow), held, chosen["at_step"])
+    at_rest = held_map(stepped if flow is None else flow, found)
     points = [found.isel({schema.FIXED_POINT: i}) for i in range(found.sizes[schema.FIXED_POINT])]
     with one_thread_each():  # the matrices are small
         rows = [_row(at_rest, point, every, seed) for point in through(points)]
