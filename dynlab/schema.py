@@ -227,6 +227,11 @@ def result(
     )
 
 
+def of_flow(array: xr.DataArray) -> bool:
+    """Whether a variable is a flow's: a time in seconds, or a rate per second."""
+    return array.attrs["units"] in (SECOND, PER_SECOND, NAT_PER_SECOND)
+
+
 def check(ds: xr.Dataset, needs: Iterable[str]) -> None:
     """Raise where a Dataset lacks a variable that a plot or diagnostic needs.
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.errors import UserError, require_extra
+from dynlab.errors import UserError, refuse, require_extra
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Euler, Map, System, frozen
 from dynlab.systems.checked import checked
@@ -98,13 +98,15 @@ def box_bounds(
     require_extra("flint", "certify")
     from dynlab.proofs.over_box import bound
 
-    if not isinstance(system, Map):
-        raise UserError("Bounds over a box are of a map's Jacobian: take the step dynlab.Euler(flow, step_size).")
-    if system.state_size > LARGEST and not prove:
-        raise UserError(
+    refuse(
+        {
+            "Bounds over a box are of a map's Jacobian: take the step dynlab.Euler(flow, step_size).": (
+                not isinstance(system, Map)
+            ),
             f"Bounds over a box of {system.state_size:,} states take hours and gigabytes: --prove (prove=True) proves "
-            f"them all the same; `dynlab spectrum` samples trajectories."
-        )
+            f"them all the same; `dynlab spectrum` samples trajectories.": system.state_size > LARGEST and not prove,
+        }
+    )
     check_at_least(1, samples=samples)
     held, driven = under_constant_input(system, inputs, at, at_step, dtype, device)
     ends, exact = _box(system, box), frozen(system)
@@ -170,7 +172,7 @@ def _in_words(lower: Real, upper: Real) -> str:
     return f"with sides of {interval(upper - lower)} around {place((lower + upper) / 2)}"
 
 
-def _box(system: Map, box: float | ArrayLike | None) -> tuple[Real, Real]:
+def _box(system: System, box: float | ArrayLike | None) -> tuple[Real, Real]:
     n, given = system.state_size, system.state_bound() if box is None else None
     if given is not None and bool(given.isfinite().all()):
         box = given.detach().double().cpu().numpy() * np.array([[-1.0], [1.0]])

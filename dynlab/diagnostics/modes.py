@@ -243,7 +243,7 @@ def _verdict(ds: xr.Dataset, held: str) -> str:
     fate = ds["fate"].values
     if not fate.size:
         return capital(f"{held}no fixed point was found and verified, so there are no modes.")
-    unit, neutral = ("s", "Re λ = 0") if _of_flow(ds) else ("steps", "|μ| = 1")
+    unit, neutral = ("s", "Re λ = 0") if schema.of_flow(ds["time_constant"]) else ("steps", "|μ| = 1")
     undecided = int((fate == UNDECIDED).sum())
     have = f"{undecided:,} of {counted(fate.size, 'mode')} {agree(undecided, 'has', 'have')} {neutral}"
     parts = [
@@ -264,13 +264,9 @@ def _extreme(ds: xr.Dataset, name: str, fate: str, words: str) -> str:
     at = np.unravel_index(int(speed.argmax()), speed.shape)
     time, turning = (float(ds[each].values[at]) for each in (name, "frequency"))
     kind, shares = str(ds["kind"].values[at[0]]), ds["input_share"].values[at]
-    kind, per = (kind, "second") if _of_flow(ds) else (of_map(kind), "step")
+    kind, per = (kind, "second") if schema.of_flow(ds["time_constant"]) else (of_map(kind), "step")
     turns = f", turning by {number(abs(turning), DIGITS)} cycles a {per}" if abs(turning) > 0 else ""
     drives = ""
     if len(shares) > 1 and np.isfinite(shares).all():
         drives = f"; input {shares.argmax()} drives it most ({percent(shares.max())} of the squared weights)"
     return f"{words.format(number(time, DIGITS))}{turns} (point {at[0]}, {kind}){drives}"
-
-
-def _of_flow(ds: xr.Dataset) -> bool:
-    return bool(ds["time_constant"].attrs["units"] == schema.SECOND)

@@ -17,7 +17,7 @@ from dynlab.diagnostics.fixed_points.distinct_roots import FIXED
 from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input
-from dynlab.errors import UserError
+from dynlab.errors import refuse
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
 from dynlab.systems import Map, System
@@ -213,11 +213,13 @@ def _check(
     parameter: str, ends: tuple[float, float], size: int, largest_state: float | None, observed: int | None
 ) -> None:
     check_range(parameter, *ends)
-    if size > MOST_STATES:
-        raise UserError(
-            f"Branches of {size:,} states take hours, and at most {MOST_STATES} are followed: `dynlab fixed-points` "
-            f"finds the points at one value of a parameter."
-        )
     check_positive(largest_state=largest_state)
-    if observed is not None and not 0 <= observed < size:
-        raise UserError(f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.")
+    refuse(
+        {
+            f"Branches of {size:,} states take hours, and at most {MOST_STATES} are followed: `dynlab fixed-points` "
+            f"finds the points at one value of a parameter.": size > MOST_STATES,
+            f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.": (
+                observed is not None and not 0 <= observed < size
+            ),
+        }
+    )

@@ -31,7 +31,7 @@ def growing_modes(held: Held, found: xr.Dataset) -> list[Eigenmodes | None]:
 def _excess(found: xr.Dataset) -> Real:
     """Return how far each eigenvalue is beyond the border of stability: |μ| − 1 of a map, Re λ of a flow."""
     values = found["eigenvalue"].values
-    return np.asarray(values.real if found["eigenvalue"].attrs["units"] == schema.PER_SECOND else np.abs(values) - 1)
+    return np.asarray(values.real if schema.of_flow(found["eigenvalue"]) else np.abs(values) - 1)
 
 
 def _grow(found: xr.Dataset) -> NDArray[np.bool_]:

@@ -36,7 +36,7 @@ def _points(ds: xr.Dataset) -> str:
     counts, others = Counter(names), Counter(ds["status"].values[~alone].tolist())
     also = f" Also found: {joined([f'{count} {status}' for status, count in others.items()])}." if others else ""
     settings = schema.settings(ds)
-    noun = "equilibrium" if ds["eigenvalue"].attrs["units"] == schema.PER_SECOND else "fixed point"
+    noun = "equilibrium" if schema.of_flow(ds["eigenvalue"]) else "fixed point"
     if not counts:
         return f"No isolated {noun} was found.{also}"
     at = settings["input"] if settings["at"] == "values" else settings["at"]

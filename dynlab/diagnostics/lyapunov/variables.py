@@ -198,10 +198,6 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attra
     return f"Over {averaged} the largest {words} Λ₁ is {_largest(some)}{at_end}. {meaning}{echo}{left_out}"
 
 
-def _is_flow(ds: xr.Dataset) -> bool:
-    return bool(ds["mean_exponent"].attrs["units"] == schema.NAT_PER_SECOND)
-
-
 def _largest(ds: xr.Dataset) -> str:
     """Return the first exponent with its error and unit."""
     mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
@@ -227,7 +223,9 @@ def _own_direction(ds: xr.Dataset) -> int:
     """
     mean, error = ds["mean_exponent"].values, ds["mean_exponent_error"].values
     zero = np.flatnonzero(np.abs(mean) <= error)
-    return int(zero[0]) if _is_flow(ds) and len(zero) == 1 and np.isfinite(error[zero[0]]) else -1
+    return (
+        int(zero[0]) if schema.of_flow(ds["mean_exponent"]) and len(zero) == 1 and np.isfinite(error[zero[0]]) else -1
+    )
 
 
 def _meaning(ds: xr.Dataset, name: str, own: int, wanders: bool) -> str:
@@ -237,7 +235,7 @@ def _meaning(ds: xr.Dataset, name: str, own: int, wanders: bool) -> str:
     sign = int(np.sign(means[0]) if above else signs(means, errors)[0])
     over_steps = " over these steps" * (name != "exponent")
     chaos = ", which is chaos if the motion stays bounded" * (sign > 0 and wanders)
-    length = "seconds" if _is_flow(ds) else "steps"
+    length = "seconds" if schema.of_flow(ds["mean_exponent"]) else "steps"
     longer = f" Run longer: --{length} {LONGER * schema.settings(ds)[length]:.12g}."
     longer *= not (sign or over_steps or "echo_state" in ds)
     meaning = f"{MEANING[min(sign, 0) if above else sign]}{over_steps}{chaos}.{longer}"

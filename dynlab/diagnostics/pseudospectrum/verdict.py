@@ -40,7 +40,7 @@ def verdict(ds: xr.Dataset, at: Any, described: str) -> str:
         normal = f"; with orthogonal eigenvectors it would take {at_least(margin, 3)}{per}"
         text += f" A change of norm {at_most(change * (1 - ROUNDING), 3)}{per} can make A unstable"
         text += f"{normal * (number(change, 2) != number(margin, 2))}."
-    return under_input(text, at) if settings["input"] and not described else text
+    return under_input(text, at, settings["input"] and not described)
 
 
 def _growth(ds: xr.Dataset, side: str) -> str:
