@@ -222,10 +222,8 @@ def _own_direction(ds: xr.Dataset) -> int:
     error reaches 0.
     """
     mean, error = ds["mean_exponent"].values, ds["mean_exponent_error"].values
-    zero = np.flatnonzero(np.abs(mean) <= error)
-    return (
-        int(zero[0]) if schema.of_flow(ds["mean_exponent"]) and len(zero) == 1 and np.isfinite(error[zero[0]]) else -1
-    )
+    zero = np.flatnonzero((np.abs(mean) <= error) & schema.of_flow(ds["mean_exponent"]))
+    return int(zero[0]) if len(zero) == 1 and np.isfinite(error[zero[0]]) else -1
 
 
 def _meaning(ds: xr.Dataset, name: str, own: int, wanders: bool) -> str:
