@@ -6,10 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.arguments import check_at_least
 from dynlab.diagnostics.bifurcation.branches import Branch, Diagram
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.grids import blocks
 from dynlab.progress import through
 from dynlab.systems.autonomous import Held
 from dynlab.trajectories.attractors import LEAVES, Ends, classify
@@ -77,12 +75,6 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
             if one is not None and one.form == CYCLE:
                 repeating[:, number, each] = one.period, np.abs(one.multipliers).max(initial=0.0)
     return Visited(states, settled, *repeating)
-
-
-def check_values(count: int, n: int, max_memory: float) -> None:
-    """Raise for a number of values below 0, and where the orbits at so many take more memory."""
-    check_at_least(0, values=count)
-    blocks(1, 1.0, max_memory, 8.0 * count * ORBITS * KEPT * n)
 
 
 def _beside(diagram: Diagram, branch: Branch, p: float) -> list[tuple[Real, float]]:

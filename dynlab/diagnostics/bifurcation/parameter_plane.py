@@ -116,19 +116,20 @@ def parameter_plane(
         begin = _beside(np.where(reached[:, None], states, start), seed)
         period = plane.periods(begin, max_period, largest_state) if is_map else None
     words, unit = ("largest |μ| of the fixed point", schema.ONE) if is_map else (REAL_PART, schema.PER_SECOND)
-    rows: dict[str, tuple[Any, ...]] = {
+    table: dict[str, tuple[Any, ...]] = {
         "leading": (leading, words, unit),
         "stable": (stable, "1 stable, 0 unstable, −1 undecided"),
         "unstable_directions": (unstable, "directions that grow"),
         "residual": (residual, "residual ‖G‖₂"),
         "converged": (reached, "converged"),
+        "period": (period, "period of what the orbit settles to", schema.STEP),
     }
-    rows |= {"period": (period, "period of what the orbit settles to", schema.STEP)} if is_map else {}
-    rows = {name: (over, values.reshape(grid, grid), *told) for name, (values, *told) in rows.items()}
-    rows["fixed_point_state"] = ((*over, schema.STATE), states.reshape(grid, grid, -1), "state h*")
+    rows = {
+        name: (over, values.reshape(grid, grid), *told) for name, (values, *told) in table.items() if values is not None
+    }
     return schema.result(
         system,
-        rows,
+        rows | {"fixed_point_state": ((*over, schema.STATE), states.reshape(grid, grid, -1), "state h*")},
         settings=held_settings(system, at, varied.original)
         | {"parameters": list(parameters), "lowest": [*map(float, lowest)], "highest": [*map(float, highest)]}
         | {"state": start.tolist(), "grid": grid, "max_period": max_period, "largest_state": largest_state}
