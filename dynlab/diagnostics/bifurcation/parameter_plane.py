@@ -124,9 +124,7 @@ def parameter_plane(
         "converged": (reached, "converged"),
         "period": (period, "period of what the orbit settles to", schema.STEP),
     }
-    rows = {
-        name: (over, values.reshape(grid, grid), *told) for name, (values, *told) in table.items() if values is not None
-    }
+    rows = {name: (over, part.reshape(grid, grid), *told) for name, (part, *told) in table.items() if part is not None}
     return schema.result(
         system,
         rows | {"fixed_point_state": ((*over, schema.STATE), states.reshape(grid, grid, -1), "state h*")},
@@ -152,6 +150,7 @@ def _check(
     start: Real,
     n: int,
 ) -> None:
+    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
     spanned = len(parameters) == len(set(parameters)) == len(lowest) == len(highest) == 2
     refuse(
         {
@@ -168,7 +167,6 @@ def _check(
     check_at_least(1, max_period=max_period)
     for name, low, high in zip(parameters, lowest, highest, strict=True):
         check_range(name, low, high)
-    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
 
 
 def _beside(states: Real, seed: int) -> Real:
