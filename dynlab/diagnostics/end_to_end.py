@@ -210,8 +210,7 @@ def _by_graded_products(driven: Driven, steps: Index, seed: int, values: Real, e
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
     found: list[tuple[NDArray[Any], ...]] = []
     product = identity(len(driven.states), driven.states.shape[-1], in_float64(driven.states))
-    pairs = driven.jacobians_with_errors(range(1, driven.steps + 1))
-    for t, (jacobian, error) in enumerate(pairs, start=1):
+    for t, (jacobian, error) in enumerate(driven.jacobians_with_errors(range(1, driven.steps + 1)), start=1):
         product = multiply(jacobian, product, error)
         total = total + torch.stack(log_determinant(jacobian, error)).cpu()
         total[1] += torch.finfo(torch.float64).eps * total[0].abs().nan_to_num(0, 0)

@@ -229,9 +229,7 @@ def leading_modes(held: Held, found: xr.Dataset, counts: Sequence[int]) -> list[
     states, errors = torch.as_tensor(found["fixed_point_state"].values), found["eigenvalue_error"].values
 
     def work(rows: slice) -> tuple[list[Eigenmodes]]:
-        chosen = list(zip(states[rows], errors[rows], counts[rows], strict=True))
-        matrices = [held_matrices(held, state[None])[0].numpy() for state, *_ in chosen]
-        pairs = zip(matrices, chosen, strict=True)
-        return ([eigenmodes(matrix, error, held.system.blocks, count) for matrix, (_, error, count) in pairs],)
+        each, blocks = zip(states[rows], errors[rows], counts[rows], strict=True), held.system.blocks
+        return ([eigenmodes(held_matrices(held, h).numpy(), error, blocks, count) for h, error, count in each],)
 
     return in_threads(work, len(states))[0]
