@@ -29,7 +29,7 @@ class SolutionCurve:
     Attributes
     ----------
     varied : Varied
-        With p as its one parameter.
+        System with p as its one parameter.
     scale : ndarray, shape (n,)
         s, the size of the branches in each coordinate.
     period : int

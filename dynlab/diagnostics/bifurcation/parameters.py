@@ -31,7 +31,7 @@ class Parameter(NamedTuple):
     Attributes
     ----------
     name : str
-        As it was asked for.
+        Name as it was asked for.
     places : tuple of str
         Full names of the numbers or of the weight that it is; none of the held input.
     entry : tuple of int or None

@@ -91,7 +91,7 @@ class Stretch:
     ----------
     start, stop : int
     vectors : ndarray, shape (run, sample, step, n, k)
-        Of length 1.
+        Covariant vectors of length 1.
     coefficients : ndarray, shape (run, sample, step, k, k)
         The vectors in the frames, upper triangular.
     rates, residuals : ndarray, shape (sample, step, k)

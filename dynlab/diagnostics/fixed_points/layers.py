@@ -99,7 +99,7 @@ def search(
     Parameters
     ----------
     held : Held
-        In float64 on the CPU.
+        System in float64 on the CPU.
     count : int
         Random starts of a round.
     given : Tensor, shape (start, n), optional

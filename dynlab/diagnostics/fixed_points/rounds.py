@@ -115,7 +115,7 @@ def search(
     Parameters
     ----------
     held, fast : Held
-        In float64 on the CPU, and as Newton's method begins.
+        System in float64 on the CPU, and as Newton's method begins.
     count : int
     given : Tensor, shape (start, n), optional
         The only starts.

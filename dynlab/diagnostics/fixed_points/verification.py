@@ -74,7 +74,7 @@ def records(held: Held, points: list[Point], direction: Real) -> list[Record]:
     Parameters
     ----------
     held : Held
-        In float64 on the CPU.
+        System in float64 on the CPU.
     points : list of Point
     direction : ndarray, shape (n,)
         The unit vector along which fsolve starts off the root.

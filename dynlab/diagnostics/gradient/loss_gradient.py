@@ -28,7 +28,7 @@ def log_loss_gradient(
     Parameters
     ----------
     loss, targets
-        As `dynlab.diagnostics.gradient.gradient` takes them.
+        Loss and targets as `dynlab.diagnostics.gradient.gradient` takes them.
     driven : Driven
     large : bool
         Multiply by the Jacobians' factors, and never make them.

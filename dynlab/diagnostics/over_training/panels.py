@@ -16,7 +16,7 @@ class Course(NamedTuple):
     ----------
     variable : str
     where : mapping of str to int
-        Its index along dimensions that are not drawn.
+        Index along dimensions that are not drawn.
     each : str
         A dimension, or a variable of words along one, of which every value has a curve of its own.
     error : str

@@ -31,7 +31,7 @@ class Powers(NamedTuple):
     Attributes
     ----------
     times : ndarray, shape (power,)
-        In steps of a map, in seconds of a flow.
+        Times in steps of a map, in seconds of a flow.
     log_norm : ndarray, shape (power,)
         Their logarithms; −inf where a power is exactly zero, NaN where rounding drowns it.
     error : ndarray, shape (power,)

@@ -27,7 +27,7 @@ class Method:
     Attributes
     ----------
     name, title : str
-        Its key, and its name in a sentence.
+        Key in the table, and name in a sentence.
     numerator, denominator : tuple of float
         R's coefficients, from the constant on; both empty for R = e^z. A method with a denominator is A-stable.
     """
