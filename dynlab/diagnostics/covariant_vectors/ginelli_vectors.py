@@ -1,6 +1,6 @@
 """Covariant Lyapunov vectors, along which an orbit's neighbours grow and decay, and the angles between."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -12,7 +12,7 @@ from dynlab.diagnostics.lyapunov.orbits import check_asked, driven_orbit, follow
 from dynlab.diagnostics.lyapunov.variational import matrix_of
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Flow, System
+from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.words import over
@@ -121,9 +121,13 @@ def covariant_vectors(
         if isinstance(system, Flow):
             tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
         else:
-            how: dict[str, Any] = {"seed": seed, "inputs_description": inputs_description}
             driven, _, origin = driven_orbit(
-                system, initial_state=initial_state, largest_state=largest_state, **of_map, **how
+                cast(Map, system),
+                initial_state=initial_state,
+                largest_state=largest_state,
+                inputs_description=inputs_description,
+                seed=seed,
+                **of_map,
             )
             tangent, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(tangent.count, transient, backward_transient)
@@ -137,8 +141,15 @@ def covariant_vectors(
         "backward_transient": tangent.count - last,
     }
     words = f"{last - first:,} intervals" if isinstance(system, Flow) else over(last - first, inputs_description)
-    ds = dataset(tangent, kept, values, system, settings, f"{words} between the transients{origin}")
-    return ds.assign_attrs(verdict=why_at_zero(origin, largest_state) + ds.attrs["verdict"])
+    return dataset(
+        tangent,
+        kept,
+        values,
+        system,
+        settings,
+        averaged=f"{words} between the transients{origin}",
+        before=why_at_zero(origin, largest_state),
+    )
 
 
 def _of_flow(

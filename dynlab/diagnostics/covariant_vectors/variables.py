@@ -134,9 +134,11 @@ def dataset(
     values: dict[str, Real],
     system: System,
     settings: dict[str, Any],
+    *,
     averaged: str,
+    before: str,
 ) -> xr.Dataset:
-    """Return the Dataset of `dynlab.covariant_vectors`."""
+    """Return the Dataset of `dynlab.covariant_vectors`; its verdict says `before`, and over what is `averaged`."""
     flow = isinstance(system, Flow)
     units = {
         "rate": schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP,
@@ -151,7 +153,7 @@ def dataset(
             for name, (dims, words, kind, _) in VARIABLES.items()
         },
         settings=settings | {"separated": SEPARATED},
-        verdict=lambda ds: _verdict(ds, steps, averaged, settings),
+        verdict=lambda ds: before + _verdict(ds, steps, averaged, settings),
         method=METHOD.format(step=f"{steps.length:.3g} s" if flow else "step"),
         coords={schema.TIME: schema.time_coordinate(kept * steps.length if flow else kept, units["time"])},
         reasons={name: row[3] for name, row in VARIABLES.items()},

@@ -1,7 +1,7 @@
 """Lyapunov exponents of maps along what drives them, and of flows."""
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -26,7 +26,7 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Flow, System
+from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven
@@ -144,8 +144,15 @@ def lyapunov(
         if isinstance(system, Flow):
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
-            how: dict[str, Any] = {"seed": seed, "inputs_description": inputs_description, "uneven": True}
-            orbit = driven_orbit(system, initial_state=initial_state, largest_state=largest_state, **of_map, **how)
+            orbit = driven_orbit(
+                cast(Map, system),
+                initial_state=initial_state,
+                largest_state=largest_state,
+                inputs_description=inputs_description,
+                seed=seed,
+                uneven=True,
+                **of_map,
+            )
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
         ds.attrs["verdict"] += f" Of {n:,} exponents these are the first {count}: all by -k {n}, in Python k={n}."

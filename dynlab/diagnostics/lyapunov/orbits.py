@@ -90,15 +90,13 @@ def why_at_zero(origin: str, largest_state: float) -> str:
 
 
 def driven_orbit(
-    system: System, inputs: Any, steps: int | None, initial_state: Any, largest_state: float, **settings: Any
+    system: Map, inputs: Any, steps: int | None, initial_state: Any, largest_state: float, **settings: Any
 ) -> tuple[Driven, bool, str]:
     """Return a map's orbit, whether its inputs drive it, and words for its start; `settings` are those of `drive`.
 
     Without inputs, where none were recorded with the system either, they are zero for so many steps. Inputs that do not
     change with time drive nothing.
     """
-    if not isinstance(system, Map):
-        raise UserError(f"Exponents are those of a Map or a Flow, got {type(system).__name__}.")
     if steps is not None and (inputs is not None or steps < 1):
         raise UserError(
             f"steps= is the length of an orbit without inputs, at least 1; got {steps}. Give inputs or steps=."
