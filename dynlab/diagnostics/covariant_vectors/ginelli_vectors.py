@@ -132,21 +132,15 @@ def covariant_vectors(
             tangent, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(tangent.count, transient, backward_transient)
         kept, values = measured(tangent, Passes(tangent, count, first, last, max_memory, seed), first, last, times)
-    settings |= {
-        "k": count,
-        "largest_state": largest_state,
-        "times": times,
-        "steps": tangent.count,
-        "transient": first,
-        "backward_transient": tangent.count - last,
-    }
     words = f"{last - first:,} intervals" if isinstance(system, Flow) else over(last - first, inputs_description)
     return dataset(
         tangent,
         kept,
         values,
         system,
-        settings,
+        settings
+        | {"k": count, "largest_state": largest_state, "times": times, "steps": tangent.count}
+        | {"transient": first, "backward_transient": tangent.count - last},
         averaged=f"{words} between the transients{origin}",
         before=why_at_zero(origin, largest_state),
     )
