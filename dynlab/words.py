@@ -158,11 +158,6 @@ def unit_after(unit: str) -> str:
     return "" if unit == "1" else " per second" if unit == "1/s" else f" {unit}"
 
 
-def those_that_hold(cases: Mapping[str, object]) -> list[str]:
-    """Return the texts whose condition holds."""
-    return [text for text, holds in cases.items() if holds]
-
-
 def first_that_holds(cases: Mapping[str, object]) -> str:
     """Return the first text whose condition holds, nothing where none does.
 

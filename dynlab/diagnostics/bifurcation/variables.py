@@ -13,7 +13,7 @@ from dynlab.diagnostics.bifurcation.orbit_diagram import UNSETTLED, Visited
 from dynlab.diagnostics.bifurcation.parameters import described
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.continuation import LEFT, LOST
-from dynlab.words import article, at_most, capital, counted, joined, plural_of, those_that_hold, to_error, with_error
+from dynlab.words import article, at_most, capital, counted, joined, plural_of, to_error, with_error
 
 BRACKETED = "bracketed where no smooth system has a root"
 NO_CUBIC = "NaN where no cubic term decides what is born: of folds, transcritical and bracketed points"
@@ -181,7 +181,7 @@ def _limits(
         f"{counted(ends[LEFT], 'end')} of branches cut where some |h_i| exceeds {bound:g}": ends[LEFT],
         f"an orbit had not settled at {counted(moving, 'value')} of {name}": moving,
     }
-    return those_that_hold(table)
+    return [text for text, holds in table.items() if holds]
 
 
 def stability_changes(diagram: Diagram, name: str) -> list[tuple[float, str, int, str]]:

@@ -6,6 +6,7 @@ from typing import Any, cast
 import numpy as np
 import xarray as xr
 
+from dynlab.arguments import check_positive
 from dynlab.diagnostics.lyapunov.estimates import between_samples, estimates, over_samples
 from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, jacobian_maps, renewed
 from dynlab.diagnostics.lyapunov.orbits import (
@@ -237,8 +238,7 @@ def _of_flow(
     described: str,
     seed: int,
 ) -> xr.Dataset:
-    if seconds is not None and not 0 < seconds < np.inf:
-        raise UserError(f"seconds= is the length of an orbit and must be positive, got {seconds}.")
+    check_positive(seconds=seconds)
     n, k, largest = system.state_size, asked["k"], asked["largest_state"]
 
     def follow(state: Any) -> tuple[list[Solution], Growth, Real, Real]:
