@@ -125,14 +125,8 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Gr
 
 def growth_of_flow(solutions: list[Solution], start: float, stops: Real) -> Growth:
     """Carry the solutions' tangent vectors up to the `stops`, and count what they grow from `start` on."""
-    found = []
-    for each in solutions:
-        marks = []
-        for stop in (start, *stops):
-            each.to(float(stop))
-            marks.append(each.totals())
-        found.append(np.array(marks[1:]) - marks[0])
-    grown = np.array(found)
+    totals = np.array([[each.to(float(stop)) for stop in (start, *stops)] for each in solutions])
+    grown = totals[:, 1:] - totals[:, :1]
     last, k = grown[:, -1], solutions[0].shape[1]
     columns = np.stack([each.vectors for each in solutions])[None]
     return Growth(grown[None, ..., :k], SAFETY * OF_SOLVER * last[:, k : 2 * k], last[:, -1], columns)

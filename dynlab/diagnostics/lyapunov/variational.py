@@ -78,10 +78,10 @@ class Solution:
         """Return the states after the last steps, shape (time, state)."""
         return np.roll(self._trail, -self.count - 1, axis=0)[-min(self.count + 1, MOST_VISITED) :]
 
-    def to(self, mark: float, orthonormal: bool = True) -> None:
-        """Follow the solution up to a time, where it is not cut before."""
+    def to(self, mark: float, orthonormal: bool = True) -> Real:
+        """Follow the solution up to a time, where it is not cut before; return its `totals`."""
         if np.isfinite(self.cut):
-            return
+            return self.totals()
         most = MOST_EVALUATIONS // STAGES * (FASTER if self._loops.numbers else 1)
         limits = SHORTEST_STEP * self.end, self._largest, most, TOLERANCE
         of_time = self.t, self._length, self.scale, mark, limits, orthonormal
@@ -93,6 +93,7 @@ class Solution:
         if why == 3:
             check_evaluations(self._loops.flow, max(MOST_EVALUATIONS + 1, STAGES * self._tried), self.t, self.end)
         self.cut, self.lost = self.t if why else np.inf, why == 2
+        return self.totals()
 
 
 def matrix_of(flow: Flow, state: Real) -> Real:
