@@ -200,22 +200,33 @@ def _losses(found: dict[str, NDArray[Any]], back: Index) -> dict[str, Real]:
 
 def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     start, kept, steps = ds["log_norm"].values[:, 0], ds["surviving"].values, driven.steps
-    text = f"Over {over(steps, described)} the gradient ‖∂h_T/∂h_0‖ is {sized(start)}."
-    if (kept == 0).all():
-        lost, gone = (ds[name].values[np.isfinite(ds[name].values)] for name in ("lost_after", "vanished_after"))
-        when = f"; the last is lost at step {number(float(np.median(lost)), 0)}" if lost.size else ""
-        when += f", and nothing is left at step {number(float(np.median(gone)), 0)}" if gone.size else ""
-        when += " (median)" * (lost.size > 1)
-        text += f" No direction keeps {100 * SURVIVES:g} % after {counted(steps, 'step')}{when}."
-        text += " Attractors may still remember: run fixed-points."
-    elif not np.isnan(start).all():
-        text += f" {surviving(kept, driven.states.shape[-1])}."
     diverged = int((~driven.last.isfinite().all(dim=-1)).sum())
-    text += f" {diverged:,} of {counted(len(start), 'trajectory', 'trajectories')} diverge." * bool(diverged)
-    if "log_loss_gradient" in ds:
-        loss = ds["log_loss_gradient"].values
-        known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
-        factor = sized(loss[known, 0] - loss[known, -1])
-        text += f" From t = T back to t = 0 the gradient of the loss changes by the factor {factor}."
-    some = f" The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
-    return text + some * (ds.sizes[schema.TIME] <= steps)
+    known = "" if np.isnan(start).all() else f"{surviving(kept, driven.states.shape[-1])}."
+    sentences = [
+        f"Over {over(steps, described)} the gradient ‖∂h_T/∂h_0‖ is {sized(start)}.",
+        _none_survives(ds, steps) if (kept == 0).all() else known,
+        f"{diverged:,} of {counted(len(start), 'trajectory', 'trajectories')} diverge." * bool(diverged),
+        _of_loss(ds["log_loss_gradient"].values) if "log_loss_gradient" in ds else "",
+        f"The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
+        * (ds.sizes[schema.TIME] <= steps),
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _none_survives(ds: xr.Dataset, steps: int) -> str:
+    """Return the sentences on when the last direction is lost, and when nothing is left."""
+    lost, gone = (ds[name].values[np.isfinite(ds[name].values)] for name in ("lost_after", "vanished_after"))
+    when = f"; the last is lost at step {number(float(np.median(lost)), 0)}" if lost.size else ""
+    when += f", and nothing is left at step {number(float(np.median(gone)), 0)}" if gone.size else ""
+    when += " (median)" * (lost.size > 1)
+    return (
+        f"No direction keeps {100 * SURVIVES:g} % after {counted(steps, 'step')}{when}. Attractors may still remember: "
+        f"run fixed-points."
+    )
+
+
+def _of_loss(loss: Real) -> str:
+    """Return the sentence on the gradient of the loss, (sample, time), in logarithms."""
+    known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
+    factor = sized(loss[known, 0] - loss[known, -1])
+    return f"From t = T back to t = 0 the gradient of the loss changes by the factor {factor}."
