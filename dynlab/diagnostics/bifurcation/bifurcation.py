@@ -46,6 +46,7 @@ METHOD = (
 
 
 @checked
+@one_torch_thread()
 def bifurcation(
     system: System,
     inputs: Any = None,
@@ -140,14 +141,13 @@ def bifurcation(
     check_at_least(0, values=values)
     check_at_least(1, starts=starts, searches=searches, max_period=max_period)
     varied = varied_system(system, inputs, (parameter,), at, at_step, (lowest,), (highest,))
-    with one_torch_thread():
-        places = np.linspace(lowest, highest, searches).tolist()
-        begun = {p: fixed_points_at(varied, p, inputs, starts, seed) for p in places}
-        sizes = [float(np.abs(state).max()) for states, _ in begun.values() for state in states]
-        bound = largest_state or max(LARGEST, BEYOND_TYPICAL * max(sizes, default=0.0))
-        diagram, outside = _diagram(varied, {p: states for p, (states, _) in begun.items()}, bound, max_period)
-        grid = np.linspace(lowest, highest, values)
-        seen = visited(diagram, grid, bound, seed) if values else None
+    places = np.linspace(lowest, highest, searches).tolist()
+    begun = {p: fixed_points_at(varied, p, inputs, starts, seed) for p in places}
+    sizes = [float(np.abs(state).max()) for states, _ in begun.values() for state in states]
+    bound = largest_state or max(LARGEST, BEYOND_TYPICAL * max(sizes, default=0.0))
+    diagram, outside = _diagram(varied, {p: states for p, (states, _) in begun.items()}, bound, max_period)
+    grid = np.linspace(lowest, highest, values)
+    seen = visited(diagram, grid, bound, seed) if values else None
     coordinate = _coordinate(diagram) if observed is None else observed
     has_input = system.network_input_size and not parameter.startswith("input")
     said = under_input(verdict(diagram, parameter, (lowest, highest), bound, outside, seen), at, has_input)

@@ -41,6 +41,7 @@ REASONS = {
 
 
 @checked
+@one_torch_thread()
 def parameter_plane(
     system: System,
     inputs: Any = None,
@@ -109,12 +110,11 @@ def parameter_plane(
     varied = varied_system(system, inputs, tuple(parameters), at, at_step, lowest, highest)
     x, y = (np.linspace(low, high, grid) for low, high in zip(lowest, highest, strict=True))
     is_map, over = isinstance(system, Map), (schema.Y, schema.X)
-    with one_torch_thread():
-        plane = plane_of_points.Plane(varied, grid)
-        states, reached, first = plane.fixed_point(start)
-        residual, leading, stable, unstable = plane.judged(states)
-        begin = _beside(np.where(reached[:, None], states, start), seed)
-        period = plane.periods(begin, max_period, largest_state) if is_map else None
+    plane = plane_of_points.Plane(varied, grid)
+    states, reached, first = plane.fixed_point(start)
+    residual, leading, stable, unstable = plane.judged(states)
+    begin = _beside(np.where(reached[:, None], states, start), seed)
+    period = plane.periods(begin, max_period, largest_state) if is_map else None
     words, unit = ("largest |μ| of the fixed point", schema.ONE) if is_map else (REAL_PART, schema.PER_SECOND)
     table: dict[str, tuple[Any, ...]] = {
         "leading": (leading, words, unit),

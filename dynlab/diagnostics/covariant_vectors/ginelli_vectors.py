@@ -23,6 +23,7 @@ TIME_SCALES = 3.0  # of a flow's Jacobian at the start, between two orthonormali
 
 
 @checked
+@one_thread_each()
 def covariant_vectors(
     system: System,
     inputs: Any = None,
@@ -117,21 +118,20 @@ def covariant_vectors(
     check_asked(system, k, largest_state, {"seconds": seconds, "interval": interval}, of_map)
     check_positive(max_memory=max_memory, times=times)
     count = k or system.state_size
-    with one_thread_each():
-        if isinstance(system, Flow):
-            tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
-        else:
-            driven, _, origin = driven_orbit(
-                cast(Map, system),
-                initial_state=initial_state,
-                largest_state=largest_state,
-                inputs_description=inputs_description,
-                seed=seed,
-                **of_map,
-            )
-            tangent, settings = steps_of_map(driven, largest_state), driven.settings
-        first, last = _window(tangent.count, transient, backward_transient)
-        kept, values = measured(tangent, Passes(tangent, count, first, last, max_memory, seed), first, last, times)
+    if isinstance(system, Flow):
+        tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
+    else:
+        driven, _, origin = driven_orbit(
+            cast(Map, system),
+            initial_state=initial_state,
+            largest_state=largest_state,
+            inputs_description=inputs_description,
+            seed=seed,
+            **of_map,
+        )
+        tangent, settings = steps_of_map(driven, largest_state), driven.settings
+    first, last = _window(tangent.count, transient, backward_transient)
+    kept, values = measured(tangent, Passes(tangent, count, first, last, max_memory, seed), first, last, times)
     words = f"{last - first:,} intervals" if isinstance(system, Flow) else over(last - first, inputs_description)
     return dataset(
         tangent,

@@ -149,15 +149,16 @@ def _cuts(maps: TangentMaps, every: int, stops: Index) -> Index:
     return np.unique(found[(found >= 0) & (found <= count)])
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _growth_and_errors(factors: Real, maps: TangentMaps, cuts: Index, n: int, gone: Flags) -> tuple[Real, Real]:
     """Return ln abs(R_ii) of intervals, and their errors: gone for certain is −inf ± 0, drowned a bound."""
     last, starts, steps = cuts[1:] - 1, cuts[:-1], np.diff(cuts)[:, None, None]
     sizes, roundings = (
         np.add.reduceat(each[:, : cuts[-1]], starts, axis=1).T[:, None] for each in (maps.log_norms, maps.roundings)
     )
-    with np.errstate(divide="ignore", invalid="ignore"):  # norms of products are far below the products of norms
-        image = np.log(np.linalg.norm(factors, axis=(-2, -1)))
-        reach = np.where(steps > 1, image * (1 - 1 / steps) + sizes / steps, sizes)
+    # norms of products are far below the products of norms
+    image = np.log(np.linalg.norm(factors, axis=(-2, -1)))
+    reach = np.where(steps > 1, image * (1 - 1 / steps) + sizes / steps, sizes)
     logs, errors = growth(factors, reach, roundings)
     drowned = maps.drowned[:, last].T[:, None, :, None]
     certain = np.arange(logs.shape[-1]) >= n - maps.nullities[:, last].T[:, None, :, None]

@@ -49,6 +49,7 @@ class Solution:
         Number of steps.
     """
 
+    @np.errstate(all="ignore")
     def __init__(self, loops: Loops, state: Real, vectors: Real, end: float, largest_state: float) -> None:
         from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
 
@@ -58,8 +59,7 @@ class Solution:
         self.log_growth, self.bound = np.zeros((2, vectors.shape[1]))
         self._trail, self.scale = np.tile(state, (MOST_VISITED, 1)), float(np.abs(state).max())
         self._tableau = np.vstack([DOP853.A, DOP853.B]), np.vstack([DOP853.E5, DOP853.E3])
-        with np.errstate(all="ignore"):
-            size = float(np.linalg.norm(matrix_of(loops.flow, state)))
+        size = float(np.linalg.norm(matrix_of(loops.flow, state)))
         self._length = min(end, FIRST_STEP / size) if 0 < size < np.inf else FIRST_STEP * end
 
     @property
@@ -78,6 +78,7 @@ class Solution:
         """Return the states after the last steps, shape (time, state)."""
         return np.roll(self._trail, -self.count - 1, axis=0)[-min(self.count + 1, MOST_VISITED) :]
 
+    @np.errstate(all="ignore")
     def to(self, mark: float, orthonormal: bool = True) -> Real:
         """Follow the solution up to a time, where it is not cut before; return its `totals`."""
         if np.isfinite(self.cut):
@@ -87,8 +88,7 @@ class Solution:
         of_time = self.t, self._length, self.scale, mark, limits, orthonormal
         of_code = *self._tableau, *(self._loops.numbers or (None, None))
         kept = self.log_growth, self.bound, self._trail, self.count, self._tried
-        with np.errstate(all="ignore"):
-            found = self._loops.advance(self.y, *self.shape, *of_time, *of_code, *kept)
+        found = self._loops.advance(self.y, *self.shape, *of_time, *of_code, *kept)
         self.t, self._length, self.scale, self.count, self._tried, why = found
         if why == 3:
             check_evaluations(self._loops.flow, max(MOST_EVALUATIONS + 1, STAGES * self._tried), self.t, self.end)

@@ -45,6 +45,7 @@ V = "V = (h − h*)ᵀ P (h − h*)"
 
 
 @checked
+@one_thread_each()  # the matrices are small
 def lyapunov_function(
     system: System,
     inputs: Any = None,
@@ -115,8 +116,7 @@ def lyapunov_function(
     chosen, every = schema.settings(found), searched["fixed_point_state"].values
     at_rest = held_map(stepped if flow is None else flow, found)
     points = [found.isel({schema.FIXED_POINT: i}) for i in range(found.sizes[schema.FIXED_POINT])]
-    with one_thread_each():  # the matrices are small
-        rows = [_row(at_rest, point, every, seed) for point in through(points)]
+    rows = [_row(at_rest, point, every, seed) for point in through(points)]
     values = found["eigenvalue"].values - (flow is not None)  # λ = (μ − 1)/ε of the Euler step of ε = 1
     table = _table(rows, values, flow is not None)
     return schema.result(

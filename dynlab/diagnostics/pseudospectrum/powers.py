@@ -80,6 +80,7 @@ def power_norms(matrix: Real, powers: int, wrong: Real | float = 0.0) -> Powers:
     return Powers(np.arange(powers + 1), np.where(error > HALF, np.nan, log_norm), error, bound)
 
 
+@np.errstate(all="ignore")
 def exponential_norms(matrix: Real, duration: float, powers: int, wrong: Real | float = 0.0) -> Powers:
     """Return ln ‖e^{tA}‖₂ at `powers` + 1 times from 0 to `duration`, as powers of one exponential.
 
@@ -89,11 +90,10 @@ def exponential_norms(matrix: Real, duration: float, powers: int, wrong: Real | 
     step, moved = duration / powers * matrix, duration / powers * wrong
     shift = float(approximate_eigenvalues(step).real.max())  # the exponential of what grows fast overflows
     step = step - shift * np.eye(len(step))
-    with np.errstate(all="ignore"):
-        exponential, half = expm(step), expm(step / 2)
-        rounded = np.abs(exponential - half @ half)
-        rounded += (rounded.max() / np.abs(exponential).max() + len(step) * EPS) * np.abs(exponential)
-        seen = DOUBT * (rounded + np.abs(exponential - expm(step + moved)))
+    exponential, half = expm(step), expm(step / 2)
+    rounded = np.abs(exponential - half @ half)
+    rounded += (rounded.max() / np.abs(exponential).max() + len(step) * EPS) * np.abs(exponential)
+    seen = DOUBT * (rounded + np.abs(exponential - expm(step + moved)))
     if not np.isfinite(seen).all():
         exponential, seen = np.eye(len(step)), np.full_like(step, np.inf)
     found, shifts = power_norms(exponential, powers, seen), shift * np.arange(powers + 1)

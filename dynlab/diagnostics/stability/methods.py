@@ -111,6 +111,7 @@ SMALLEST, WIDE_OPEN = 1e-9, 0.1  # extents: at least, and where all eigenvalues 
 FARTHEST = 1e12  # eigenvalues farther out are not shown
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def region(
     method: Method, step: NDArray[np.float64], values: NDArray[np.complex128]
 ) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64], str]]:
@@ -119,9 +120,8 @@ def region(
     They are the whole region, and the neighbourhood of 0 and the eigenvalues, each axis on its own scale: real parts
     are often thousands of times smaller than imaginary ones.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        z = step[..., None] * values
-        z = z[np.abs(z) <= FARTHEST]
+    z = step[..., None] * values
+    z = z[np.abs(z) <= FARTHEST]
     left, right, tall = (float(part(initial=0)) for part in (z.real.min, z.real.max, np.abs(z.imag).max))
     whole, reach = WHOLE.get(method.name, LARGEST), 1 + ROOM
     corners = [(min(whole[0], reach * left), max(whole[1], reach * right), max(whole[2], reach * tall))]
