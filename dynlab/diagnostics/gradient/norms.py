@@ -50,8 +50,7 @@ def small_norms(driven: Driven, chosen: Index, seed: int) -> dict[str, NDArray[A
     failing = FAILING / driven.states[..., 0].numel()
     values = in_threads(lambda some: _products(driven.of(some), chosen, failing, seed), len(driven.states))
     found = dict(zip((*NAMES, "surviving"), values, strict=True))
-    for name in NAMES[::2]:
-        found[name] = np.where(resolved(found[name], found[f"{name}_error"]), found[name], np.nan)
+    found |= {name: np.where(resolved(found[name], found[f"{name}_error"]), found[name], np.nan) for name in NAMES[::2]}
     followed = driven.states[:, -1].isfinite().all(dim=-1).cpu().numpy()
     unknown = np.flatnonzero(np.isnan(found["log_norm"]).any(axis=1) & followed)
     if len(unknown):
