@@ -1,6 +1,5 @@
 """ERNN's inner flow g' = F(g): its equilibria, and the iteration g ← g + η F(g) towards them."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +27,7 @@ FARTHEST = 1e3  # times a state's size: a step of Newton's leads no farther
 REACH = 2.0  # z = g + s h is sought within this many times max(1, |z| where the iteration starts)
 
 
-@dataclass(frozen=True)
-class InnerFlow:
+class InnerFlow(NamedTuple):
     """F for many steps k at once.
 
     Attributes

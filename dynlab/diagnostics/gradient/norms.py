@@ -3,7 +3,6 @@
 They come from products of Jacobians, and of large states from products with vectors.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -190,7 +189,7 @@ def sized(exponents: Real) -> str:
     if not finite.size:
         return "exactly 0" if 0 < zeros == samples else "not known"
     median, low, high = float(np.median(finite)), power(finite.min()), power(finite.max())
-    about = f" ≈ {number(math.exp(median), 2)}" if UNCHANGED <= abs(median) <= READABLE else ""
+    about = f" ≈ {number(float(np.exp(median)), 2)}" if UNCHANGED <= abs(median) <= READABLE else ""
     of = f"{finite.size:,} of " * (finite.size < samples) + f"{samples:,} samples"
     among = f" (median of {of}{f', range {low} to {high}' * (low != high)})" * (samples > 1)
     return f"{power(median)}{about}{among}" + f", exactly 0 in {zeros:,}" * bool(zeros)
