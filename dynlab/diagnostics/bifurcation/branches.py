@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,8 @@ BESIDE = 3.0  # times a step's length: a branch point farther from its middle is
 MOST_BRANCHES = 64
 
 
-class Branch(NamedTuple):
+@dataclass(frozen=True)
+class Branch:
     """A branch of one period: its solutions in order, bifurcations included, the one that it left, and both ends."""
 
     period: int
