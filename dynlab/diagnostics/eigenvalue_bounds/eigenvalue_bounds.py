@@ -135,8 +135,8 @@ def eigenvalue_bounds(
     rows = [_row(name, limit, measurement(name, results)) for name, limit in asked.items()]
     where = over(driven.steps, inputs_description)
     looked_at = results["spectrum"].sizes[schema.TIME] if "spectrum" in results else driven.steps
-    from_zero = "lyapunov" in results and len(results) > 1
-    other = from_zero and schema.settings(results["lyapunov"])["initial_state"] != driven.settings["initial_state"]
+    start = schema.settings(results["lyapunov"])["initial_state"] if "lyapunov" in results else None
+    other = "lyapunov" in results and len(results) > 1 and start != driven.settings["initial_state"]
     return schema.result(
         system,
         {name: ((schema.BOUND,), np.array([row[name] for row in rows]), words) for name, words in COLUMNS.items()},
