@@ -22,7 +22,7 @@ def growing_modes(held: Held, found: xr.Dataset) -> list[Eigenmodes | None]:
     growing = _grow(found)
     some = np.flatnonzero(growing.any(axis=1))
     counts = [int(np.flatnonzero(row)[-1]) + 1 for row in growing[some]]
-    modes = dict(zip(some, leading_modes(held, found.isel({schema.FIXED_POINT: some}), counts), strict=True))
+    modes = dict(zip(some.tolist(), leading_modes(held, found.isel({schema.FIXED_POINT: some}), counts), strict=True))
     return [modes.get(point) for point in range(len(growing))]
 
 
