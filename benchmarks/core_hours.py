@@ -41,12 +41,12 @@ def measured(preset: Preset) -> tuple[float, int]:
     torch.set_num_threads(settings.threads)
     torch.set_flush_denormal(True)
     silent = ("logger", "enable_progress_bar", "enable_model_summary", "enable_checkpointing")
-    steps, clip = UNCOUNTED + TIMED, settings.clip or None
+    steps, clip = min(UNCOUNTED + TIMED, len(batches) - 1), settings.clip or None  # an epoch's end validates
     trainer = Trainer(
         accelerator="cpu", max_steps=steps, gradient_clip_val=clip, callbacks=[clock], **dict.fromkeys(silent, False)
     )
     trainer.fit(Training(network, task, settings, batches, facts), batches)
-    return (clock.times[-1] - clock.times[UNCOUNTED - 1]) / TIMED, len(batches)
+    return (clock.times[-1] - clock.times[UNCOUNTED - 1]) / (steps - UNCOUNTED), len(batches)
 
 
 def alike(preset: Preset) -> tuple[Any, ...]:

@@ -50,8 +50,7 @@ def ernn_manifold(source: Source) -> CommandResult:
     if source.checkpoints or source.factory:
         return measured(source, "ernn_manifold", doing, (source.map, source.driving.inputs), source.computing)
     seed = source.seed if "seed" in source.given else SEED
-    example = random_planar_networks(seed, source.steps)
-    asked = {"beside": example.beside, "initial_state": example.initial_state} | source.computing
-    found = measured(source, "ernn_manifold", doing, (example.system, example.inputs), asked)
+    *arguments, options = random_planar_networks(seed, source.steps)
+    found = measured(source, "ernn_manifold", doing, tuple(arguments), options | source.computing)
     verdict = f"{found.dataset.attrs['verdict']} {chosen(seed)}"
     return found._replace(dataset=found.dataset.assign_attrs(verdict=verdict), name="random-walk")

@@ -45,6 +45,13 @@ class UserError(ValueError):
         super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[:half]} … {line[-half:]}")
 
 
+def refuse(cases: Mapping[str, object]) -> None:
+    """Raise the error of the first sentence whose condition holds."""
+    for sentence, holds in cases.items():
+        if holds:
+            raise UserError(sentence)
+
+
 def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") -> UserError:
     """Return the error for a name that is not in a table, with a suggestion for a typo.
 

@@ -119,6 +119,20 @@ def time_coordinate(values: Any, units: str = STEP) -> xr.Variable:
     return variable((TIME,), values, "time" if units == SECOND else "step t", units)
 
 
+def columns(table: Mapping[str, tuple[Any, ...]], size: int) -> dict[str, xr.Variable]:
+    """The variables of a table of dimensions, type, values (one, or `size` of them, for each item), name and units."""
+    return {
+        name: variable(dims, np.array(values, dtype).reshape(-1, *(size,) * (len(dims) - 1)), *words)
+        for name, (dims, dtype, values, *words) in table.items()
+    }
+
+
+def plane_axes(lines: Iterable[Any], names: Iterable[str], units: str = ONE) -> dict[str, xr.Variable]:
+    """The coordinates `X` and `Y` of a plane: their values, and what a plot writes on each axis."""
+    each = zip((X, Y), lines, names, strict=True)
+    return {axis: variable((axis,), line, name, units) for axis, line, name in each}
+
+
 def dataset(
     variables: Mapping[str, xr.Variable],
     *,
@@ -214,6 +228,11 @@ def result(
         | dict(flags or {}),
         **described,
     )
+
+
+def of_flow(array: xr.DataArray) -> bool:
+    """Whether a variable is a flow's: a time in seconds, or a rate per second."""
+    return array.attrs["units"] in (SECOND, PER_SECOND, NAT_PER_SECOND)
 
 
 def check(ds: xr.Dataset, needs: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ only where it is, and an error decides how many digits of its number are shown.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -156,6 +156,17 @@ def subscript(index: int) -> str:
 def unit_after(unit: str) -> str:
     """Write a unit behind a number: " per second" of "1/s", " nat/step", and nothing of the pure number's "1"."""
     return "" if unit == "1" else " per second" if unit == "1/s" else f" {unit}"
+
+
+def first_that_holds(cases: Mapping[str, object]) -> str:
+    """Return the first text whose condition holds, nothing where none does.
+
+    Examples
+    --------
+    >>> first_that_holds({"grows": False, "decays": True, "is undecided": True})
+    'decays'
+    """
+    return next((text for text, holds in cases.items() if holds), "")
 
 
 def joined(parts: Sequence[str]) -> str:

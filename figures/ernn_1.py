@@ -8,8 +8,8 @@ from .scripts import Results, script, whole
 
 def compute(fast: bool) -> Results:
     """The networks side by side with the equilibrium manifold; fast: a shorter walk."""
-    example = random_planar_networks(SEED, 60 if fast else STEPS)
-    ds = ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
+    system, inputs, options = random_planar_networks(SEED, 60 if fast else STEPS)
+    ds = ernn_manifold(system, inputs, **options)
     return {"manifold": ds.assign_attrs(verdict=f"{ds.attrs['verdict']} {chosen(SEED)}")}
 
 

@@ -9,17 +9,16 @@ from numpy.typing import ArrayLike
 from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.errors import UserError, require_extra
+from dynlab.errors import UserError, refuse, require_extra
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Euler, Map, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.trajectories.constant_input import under_constant_input
-from dynlab.words import at_most, interval, near_one, number, place
+from dynlab.words import at_most, first_that_holds, interval, near_one, number, place
 
 if TYPE_CHECKING:
     from dynlab.proofs.over_box import BoxBound
 
-DEFAULT_SAMPLES = 256
 LARGEST = 256  # states of a system that is taken without being asked: they take a minute, and the time grows as n^2.5
 METHOD = (
     "Ball arithmetic (Arb, 64 bits) encloses the Jacobian over the box as M + Σ A_k S_k B_k with diagonal |S_k| ≤ 1, "
@@ -39,13 +38,13 @@ def box_bounds(
     box: float | ArrayLike | None = None,
     at: str | ArrayLike = "zero",
     at_step: int = -1,
-    samples: int = DEFAULT_SAMPLES,
+    samples: int = 256,
     prove: bool = False,
     dtype: str = "float64",
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Proved bounds on a common norm of J, and on the real parts of its eigenvalues, over a box of states.
+    """Prove bounds on a common norm of J, and on the real parts of its eigenvalues, over a box of states.
 
     A spectral radius below 1 at every state proves nothing about orbits. A norm ‖T J T⁻¹‖₂ below 1 with one T for all
     states does: any two orbits that stay in the box approach each other.
@@ -99,13 +98,15 @@ def box_bounds(
     require_extra("flint", "certify")
     from dynlab.proofs.over_box import bound
 
-    if not isinstance(system, Map):
-        raise UserError("Bounds over a box are of a map's Jacobian: take the step dynlab.Euler(flow, step_size).")
-    if system.state_size > LARGEST and not prove:
-        raise UserError(
+    refuse(
+        {
+            "Bounds over a box are of a map's Jacobian: take the step dynlab.Euler(flow, step_size).": (
+                not isinstance(system, Map)
+            ),
             f"Bounds over a box of {system.state_size:,} states take hours and gigabytes: --prove (prove=True) proves "
-            f"them all the same; `dynlab spectrum` samples trajectories."
-        )
+            f"them all the same; `dynlab spectrum` samples trajectories.": system.state_size > LARGEST and not prove,
+        }
+    )
     check_at_least(1, samples=samples)
     held, driven = under_constant_input(system, inputs, at, at_step, dtype, device)
     ends, exact = _box(system, box), frozen(system)
@@ -122,7 +123,7 @@ def box_bounds(
         settings={"box": None if box is None else np.asarray(box, dtype=float).tolist(), "input": held.input.tolist()}
         | {"at": at if isinstance(at, str) else "values", "at_step": held.t, "samples": samples, "seed": seed}
         | {"inputs": None if driven is None else list(driven.shape), "dtype": dtype, "device": device},
-        verdict=under_input(said, at) if system.network_input_size else said,
+        verdict=under_input(said, at, system.network_input_size),
         method=METHOD,
     )
 
@@ -147,31 +148,31 @@ def _table(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow:
 
 def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> str:
     """Say whether the step contracts over the box, and which bounds on J are proved."""
-    cases = (
-        (norm.value < 1 and norm.inside, "contracts and maps the box into itself: every start ends at one fixed point"),
-        (norm.value < 1, "contracts: orbits that stay in the box approach each other"),
-        (norm.surely > 1, "does not contract in any norm"),
-        (True, "is not proved to contract"),
-    )
-    found = next(words for holds, words in cases if holds)
+    cases = {
+        "contracts and maps the box into itself: every start ends at one fixed point": norm.value < 1 and norm.inside,
+        "contracts: orbits that stay in the box approach each other": norm.value < 1,
+        "does not contract in any norm": norm.surely > 1,
+        "is not proved to contract": True,
+    }
     J, real, unit = ("the flow's Jacobian", "Re λ", " per second") if of_flow else ("J", "Re μ", "")
     approach = ", so its solutions in the box approach each other" if of_flow and rate.value < 0 else ""
     return (
-        f"Over the box {_in_words(*ends)} the step {found}. Proved: ‖T J T⁻¹‖₂ ≤ {at_most(norm.value)} with one T for "
-        f"all states, and {real} ≤ {at_most(rate.value)}{unit} for {J}{approach}. Samples reach a norm of "
-        f"{number(norm.sampled.max())}, a spectral radius of {near_one(float(norm.eigenvalues.max()))} and a {real} of "
+        f"Over the box {_in_words(*ends)} the step {first_that_holds(cases)}. Proved: ‖T J T⁻¹‖₂ ≤ "
+        f"{at_most(norm.value)} with one T for all states, and {real} ≤ "
+        f"{at_most(rate.value)}{unit} for {J}{approach}. Samples reach a norm of {number(norm.sampled.max())}, a "
+        f"spectral radius of {near_one(float(norm.eigenvalues.max()))} and a {real} of "
         f"{number(rate.eigenvalues.max())}{unit}."
     )
 
 
 def _in_words(lower: Real, upper: Real) -> str:
-    """The box: "|h_i| ≤ 1", or how wide it is and around what."""
+    """Return the box in words: "|h_i| ≤ 1", or how wide it is and around what."""
     if np.ptp(upper) == 0 and (lower == -upper).all():
         return f"|h_i| ≤ {number(upper[0])}"
     return f"with sides of {interval(upper - lower)} around {place((lower + upper) / 2)}"
 
 
-def _box(system: Map, box: float | ArrayLike | None) -> tuple[Real, Real]:
+def _box(system: System, box: float | ArrayLike | None) -> tuple[Real, Real]:
     n, given = system.state_size, system.state_bound() if box is None else None
     if given is not None and bool(given.isfinite().all()):
         box = given.detach().double().cpu().numpy() * np.array([[-1.0], [1.0]])

@@ -21,7 +21,6 @@ from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import drive, in_float64
 from dynlab.words import at_least, counted, number
 
-DELAYS = 1
 SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates
 LEADING = 64  # principal components of the states: delays of more of them would fill the memory
 LARGEST_STATE = 1e8  # a network whose states exceed it goes nowhere that could be compared
@@ -47,7 +46,7 @@ def compare(
     inputs: Any = None,
     *,
     other_inputs: Any = None,
-    delays: int = DELAYS,
+    delays: int = 1,
     rank: int | None = None,
     initial_state: Any = None,
     other_initial_state: Any = None,
@@ -57,7 +56,7 @@ def compare(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """The distance between the dynamics of two networks, and whether it exceeds that of two runs of one network.
+    """Measure the distance between the dynamics of two networks, and test it against that of two runs of one.
 
     Parameters
     ----------
@@ -115,7 +114,7 @@ def compare(
     >>> bool(dl.compare(one, other, noise).p_value < 0.01)
     True
     """
-    check_at_least(1, delays=delays, rank=1 if rank is None else rank)
+    check_at_least(1, delays=delays, rank=rank)
     if other_inputs is None:
         other_inputs, other_inputs_description = inputs, inputs_description
     where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
@@ -150,7 +149,7 @@ def compare(
 
 
 def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
-    """Uncorrelated coordinates of variance 1 of states (sample, time, state) seen with delays, and their shares.
+    """Return uncorrelated coordinates of variance 1 of states (sample, time, state) seen with delays, and their shares.
 
     Those of no size are 0.
     """

@@ -20,7 +20,7 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.trajectories.driven import Driven, chosen_steps, drive, in_float64
+from dynlab.trajectories.driven import Driven, Found, chosen_steps, drive, in_float64
 from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 from dynlab.words import over, ranged
 
@@ -92,25 +92,25 @@ def end_to_end(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Singular values and eigenvalue moduli of ∂h_t/∂h_0 along what drives a map, in log scale.
+    """Compute singular values and eigenvalue moduli of ∂h_t/∂h_0 along what drives a map, in log scale.
 
     Parameters
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Those recorded with the system where there are none (`dynlab.from_module` with a batch). Sequences of different
-        lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends; each has its own T.
+        By default those recorded with the system (`dynlab.from_module` with a batch). Sequences of different lengths: a
+        list of arrays (time, input), a PackedSequence, or NaN after their ends; each has its own T.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Zero where it is not given.
+        By default zero.
     times : int
-        At how many steps t the product is analysed: evenly spaced in 1 … T, T always among them. It is accumulated over
-        all steps whatever `times` is.
+        Number of steps t at which the product is analysed: evenly spaced in 1 … T, T always among them. It is
+        accumulated over all steps whatever `times` is.
     inputs_description : str
         Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
         Type and device of the trajectory and its Jacobians; the product is made in float64, and analysed on the CPU.
     seed : int
-        Draws the change that tells how well the eigenvalues are determined.
+        Seed of the change that tells how well the eigenvalues are determined.
 
     Returns
     -------
@@ -149,12 +149,7 @@ def end_to_end(
         inputs_description=inputs_description,
         uneven=True,
     )
-
-    def along(part: Driven) -> tuple[Any, ...]:
-        steps = chosen_steps(part.steps, times)
-        return steps, _along(part, steps, seed), {}
-
-    steps, found = driven.joined(along)
+    steps, found = driven.joined(lambda part: _along(part, times, seed))
     diverged = DIVERGED * bool((~driven.last.isfinite()).any())
     return schema.result(
         system,
@@ -167,25 +162,23 @@ def end_to_end(
     )
 
 
-def _along(driven: Driven, steps: Index, seed: int) -> dict[str, NDArray[Any]]:
-    """Return the variables' values, (sample, time, ...): by plain products, of samples where these fail by graded ones.
+def _along(driven: Driven, times: int, seed: int) -> tuple[Index, Found, Found]:
+    """Return the steps, and the variables' values (sample, time, ...) as `Driven.joined` takes them.
 
-    A plain product fails where it does not resolve all modes.
+    They come from plain products, of samples where these fail to resolve all modes from graded ones.
     """
-    samples = len(driven.states)
+    samples, steps = len(driven.states), chosen_steps(driven.steps, times)
     failing = FAILING / (samples * len(steps))
-
-    def several(some: slice) -> tuple[NDArray[Any], ...]:
-        return _by_plain_products(driven.of(some), steps, failing, seed)
-
-    known, value, error, *found = in_threads(several, samples)
+    known, value, error, *found = in_threads(
+        lambda some: _by_plain_products(driven.of(some), steps, failing, seed), samples
+    )
     rest = np.flatnonzero(~known)
     if rest.size:
         with one_torch_thread():
             graded = _by_graded_products(driven.of(rest), steps, seed, value[rest], error[rest])
         for plain, each in zip(found, graded, strict=True):
             plain[rest] = each
-    return dict(zip(VARIABLES, found, strict=False))
+    return steps, dict(zip(VARIABLES, found, strict=False)), {}
 
 
 def _by_plain_products(driven: Driven, steps: Index, failing: float, seed: int) -> tuple[NDArray[Any], ...]:
@@ -217,8 +210,7 @@ def _by_graded_products(driven: Driven, steps: Index, seed: int, values: Real, e
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
     found: list[tuple[NDArray[Any], ...]] = []
     product = identity(len(driven.states), driven.states.shape[-1], in_float64(driven.states))
-    pairs = driven.jacobians_with_errors(range(1, driven.steps + 1))
-    for t, (jacobian, error) in enumerate(pairs, start=1):
+    for t, (jacobian, error) in enumerate(driven.jacobians_with_errors(range(1, driven.steps + 1)), start=1):
         product = multiply(jacobian, product, error)
         total = total + torch.stack(log_determinant(jacobian, error)).cpu()
         total[1] += torch.finfo(torch.float64).eps * total[0].abs().nan_to_num(0, 0)
@@ -265,12 +257,12 @@ def _analysed(
     )
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _effective_rank(log_values: Real, error: Real) -> Real:
     """Return exp(−Σ p ln p); NaN where all σ are zero, or where modes that are not resolved would count."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = np.exp(log_values - log_values.max(axis=-1, keepdims=True))
-        p /= p.sum(axis=-1, keepdims=True)
-        terms = np.where(p > 0, -p * np.log(p), 0)
+    p = np.exp(log_values - log_values.max(axis=-1, keepdims=True))
+    p /= p.sum(axis=-1, keepdims=True)
+    terms = np.where(p > 0, -p * np.log(p), 0)
     doubtful = np.where(~(error <= KNOWN), np.minimum(error, 1) * (terms + p), 0).sum(axis=-1)
     return np.where(np.isnan(p).any(axis=-1) | (doubtful > NEGLIGIBLE), np.nan, np.exp(terms.sum(axis=-1)))
 

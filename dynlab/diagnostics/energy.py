@@ -26,7 +26,6 @@ from dynlab.trajectories.simulation import orbit, prepare_flow, simulate
 from dynlab.words import at_most, interval, joined, number, ranging
 
 ENERGY = "energy H = Σᵢ log cosh((M h + q)ᵢ)"
-STEPS = 500
 STARTS = 3
 CONSERVED = 1e-9  # relative: a change below it is the solver's, whose tolerance is 1e-12, not the flow's
 ROUNDED = 1e-12  # times the largest: a rate so small has no sign
@@ -47,7 +46,7 @@ def energy(
     at: str | ArrayLike = "zero",
     initial_state: Any = None,
     step_size: float | None = None,
-    steps: int = STEPS,
+    steps: int = 500,
     integrators: Sequence[str] = tuple(INTEGRATORS),
     dtype: str = "float64",
     device: str = "cpu",
@@ -119,7 +118,7 @@ def energy(
     states, balance = _solution(exact, prepare_flow(flow, initial_state)[1].numpy(), seconds)
     begun, along = torch.from_numpy(states[:, 0]).to(held.input), held.input.expand(len(states), steps, -1)
     orbits = [orbit(each(stepped, step), along, begun).double().cpu() for each in methods]
-    ds = schema.result(
+    return schema.result(
         system,
         _table(exact, states, balance, orbits),
         settings={"at": at if isinstance(at, str) else "values", "input": held.input.tolist(), "step_size": step}
@@ -131,9 +130,8 @@ def energy(
             schema.INTEGRATOR: schema.variable((schema.INTEGRATOR,), np.array(integrators, dtype=str), "integrator"),
         },
         reasons=dict.fromkeys(("energy", "drift"), CUT),
-        verdict=_verdict,
+        verdict=lambda ds: under_input(_verdict(ds), at, system.network_input_size),
     )
-    return ds.assign_attrs(verdict=under_input(ds.verdict, at)) if system.network_input_size else ds
 
 
 class _Balanced(Flow):
@@ -166,7 +164,7 @@ def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float
 
 
 def _solution(held: Held, start: Real, seconds: Real) -> tuple[Real, Real]:
-    """The states (sample, time, state) from those at the start, and ∫ Ḣ dt (sample, time)."""
+    """Return the states (sample, time, state) from those at the start, and ∫ Ḣ dt (sample, time)."""
     check_seconds(held, torch.from_numpy(np.concatenate([0 * start[:1], start])), float(seconds[-1]))
     begun = np.concatenate([start, np.zeros((len(start), 1))], axis=1)
     solved = simulate(_Balanced(held), initial_state=begun, times=seconds).trajectory.values
@@ -174,7 +172,7 @@ def _solution(held: Held, start: Real, seconds: Real) -> tuple[Real, Real]:
 
 
 def _energy_and_rate(held: Held, states: Tensor) -> tuple[Tensor, Tensor]:
-    """H and Ḣ of a flow that `_flow_and_step` has found to have them."""
+    """Return H and Ḣ of a flow that `_flow_and_step` has found to have them."""
     return cast(tuple[Tensor, Tensor], cast(Flow, held.system).energy(*held.given(states)))
 
 
@@ -200,10 +198,10 @@ def _verdict(ds: xr.Dataset) -> str:
     settings, seconds = schema.settings(ds), f"{float(ds[schema.TIME][-1]):g} s"
     values, rate, divergence = (ds[name].values for name in ("exact_energy", "dissipation", "divergence"))
     largest, rounded = np.abs(values - values[:, :1]).max(), ROUNDED * np.abs(rate).max()
-    first = f"The flow conserves the {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
-    if largest > CONSERVED * (1 + np.abs(values).max()):
-        way = _sign(rate, rounded, "stays", "falls", "rises", "rises and falls")
-        first = f"The {ENERGY} {way} along the flow, by {interval(np.ptp(values, axis=1))} in {seconds}."
+    conserves = f"The flow conserves the {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
+    way = _sign(rate, rounded, "stays", "falls", "rises", "rises and falls")
+    changes = f"The {ENERGY} {way} along the flow, by {interval(np.ptp(values, axis=1))} in {seconds}."
+    first = changes if largest > CONSERVED * (1 + np.abs(values).max()) else conserves
     named = zip(settings["integrators"], ds["drift"].values, strict=True)
     side = _sign(divergence, 0.0, "keeps", "shrinks", "expands", "shrinks and expands")
     return (

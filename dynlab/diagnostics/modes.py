@@ -1,7 +1,7 @@
 """The modes of a system's linear map or flow at its fixed points: how long each lasts, what drives it and reads it."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, leading_modes, verified
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import held_input, map_of_flow
+from dynlab.diagnostics.fixed_points.verification import also_incomplete, held_map, leading_modes, verified
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
@@ -155,16 +155,23 @@ def _variables(
     separated = rows("resolved", np.int8)
     right, left = (np.where(separated[..., None] == 1, rows(side, complex, n), np.nan) for side in ("right", "left"))
     B, drive, shares = _inputs(held, states, left)
+    C = None if readout is None else _output_jacobian(held, states, readout)
+    read = None if C is None else np.abs(right @ C.swapaxes(1, 2))
     mode = (schema.FIXED_POINT, schema.MODE)
     vector, by_input, by_output = ((*mode, last) for last in (schema.STATE, schema.INPUT, schema.OUTPUT))
     table: dict[str, tuple[Any, ...]] = {
         "eigenvalue": (mode, values, f"eigenvalue {symbol} at h*", rate),
         "eigenvalue_error": (mode, errors, f"bound on the error of {symbol[0]}", rate),
-        "fate": (mode, lasts.fate, "decay or growth of the mode"),
-        "time_constant": (mode, lasts.time_constant, f"time constant −1/{grows}, negative where it grows", time),
-        "time_constant_error": (mode, lasts.error, "bound on the error of the time constant", time),
-        "doubling_time": (mode, lasts.doubling_time, f"doubling time ln 2/{grows}", time),
-        "frequency": (mode, lasts.frequency, f"frequency {turns[0]}", turns[1]),
+        "fate": (mode, lasts["fate"], "decay or growth of the mode"),
+        "time_constant": (mode, lasts["time_constant"], f"time constant −1/{grows}, negative where it grows", time),
+        "time_constant_error": (
+            mode,
+            lasts["time_constant_error"],
+            "bound on the error of the time constant",
+            time,
+        ),
+        "doubling_time": (mode, lasts["doubling_time"], f"doubling time ln 2/{grows}", time),
+        "frequency": (mode, lasts["frequency"], f"frequency {turns[0]}", turns[1]),
         "separated": (mode, separated, "1: the mode has eigenvectors of its own"),
         "vector_error": (mode, rows("errors", float), "bound on the angle by which an eigenvector is off"),
         "condition": (mode, rows("conditions", float), "condition ‖l_i‖‖r_i‖ of the eigenvalue"),
@@ -173,15 +180,13 @@ def _variables(
         "input_jacobian": ((schema.FIXED_POINT, schema.STATE, schema.INPUT), B, "B, derivative by the input at h*"),
         "input_drive": (by_input, drive, "drive |l_i B| of the mode by an input of 1"),
         "input_share": (by_input, shares, "share of the input in the mode's squared drive"),
+        "output_jacobian": ((schema.FIXED_POINT, schema.OUTPUT, schema.STATE), C, "C, derivative of the read-out"),
+        "output_read": (by_output, read, "read-out |C r_i| of the mode"),
     }
-    if readout is not None:
-        C = _output_jacobian(held, states, readout)
-        output = (schema.FIXED_POINT, schema.OUTPUT, schema.STATE)
-        table["output_jacobian"] = (output, C, "C, derivative of the read-out")
-        table["output_read"] = (by_output, np.abs(right @ C.swapaxes(1, 2)), "read-out |C r_i| of the mode")
-    return {name: schema.variable(*row) for name, row in table.items()}
+    return {name: schema.variable(*row) for name, row in table.items() if row[1] is not None}
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _inputs(held: Held, states: Tensor, left: Complex) -> tuple[NDArray[np.float64], ...]:
     """Return B = ∂F/∂x at each point, abs(l_i B), and the shares of the inputs in its square."""
     n, m = states.shape[1], held.system.input_size
@@ -191,8 +196,7 @@ def _inputs(held: Held, states: Tensor, left: Complex) -> tuple[NDArray[np.float
     if isinstance(encoder, Encoder):  # the inputs are the whole model's
         B = B @ encoder.jacobian(held.input).numpy()
     drive = np.abs(left @ B)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return B, drive, drive**2 / (drive**2).sum(axis=-1, keepdims=True)
+    return B, drive, drive**2 / (drive**2).sum(axis=-1, keepdims=True)
 
 
 def _output_jacobian(held: Held, states: Tensor, readout: Callable[[Tensor], Tensor]) -> NDArray[np.float64]:
@@ -200,38 +204,22 @@ def _output_jacobian(held: Held, states: Tensor, readout: Callable[[Tensor], Ten
     read = copied(readout).eval().double().cpu() if isinstance(readout, torch.nn.Module) else readout
     derivative = torch.func.jacrev(lambda h: read(held.system.output(h)).reshape(-1))
     width = read(held.system.output(states.new_zeros(states.shape[1]))).numel()
-    with torch.no_grad():
-        found = np.array([derivative(state).numpy() for state in states])
-    return found.reshape(len(states), width, states.shape[1])
-
-
-class Lasting(NamedTuple):
-    """Fate and times of modes, arrays of the shape of their eigenvalues.
-
-    Attributes
-    ----------
-    fate : ndarray of str
-        "decays", "grows", or "undecided" where abs(μ) is 1, or of a flow Re λ is 0, within its error.
-    time_constant : ndarray
-        −1/ln abs(μ) in steps, or −1/Re λ in seconds: negative where the mode grows, inf where that is undecided.
-    error : ndarray
-        Bound on its error; NaN where it is undecided.
-    doubling_time : ndarray
-        ln 2/ln abs(μ) in steps, or ln 2/Re λ in seconds, where the mode grows, else NaN.
-    frequency : ndarray
-        arg μ/2π in cycles a step, from −½ to ½, NaN where μ is zero within its error; or Im λ/2π in cycles a second.
-    """
-
-    fate: NDArray[np.str_]
-    time_constant: Real
-    error: Real
-    doubling_time: Real
-    frequency: Real
+    return np.array([derivative(state).numpy() for state in states]).reshape(len(states), width, states.shape[1])
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def lasting(values: Complex, errors: Real, is_flow: bool = False) -> Lasting:
-    """Return the fate of modes with these eigenvalues, of a map or a flow, and bounds on the error of each."""
+def lasting(values: Complex, errors: Real, is_flow: bool = False) -> dict[str, NDArray[Any]]:
+    """Return the fate of modes with these eigenvalues, of a map or a flow, and their times.
+
+    Returns
+    -------
+    dict of ndarray
+        ``fate``: "decays", "grows", or "undecided" where abs(μ) is 1, or of a flow Re λ is 0, within its error.
+        ``time_constant``: −1/ln abs(μ) in steps, or −1/Re λ in seconds, negative where the mode grows, inf where that
+        is undecided; ``time_constant_error``, a bound, NaN there. ``doubling_time``: ln 2/ln abs(μ), or ln 2/Re λ,
+        where the mode grows, else NaN. ``frequency``: arg μ/2π in cycles a step, from −½ to ½, NaN where μ is zero
+        within its error; or Im λ/2π in cycles a second.
+    """
     size = values.real if is_flow else np.abs(values)
     excess = size if is_flow else size - 1
     fate = np.where(excess > errors, GROWS, np.where(-excess > errors, DECAYS, UNDECIDED))
@@ -240,9 +228,14 @@ def lasting(values: Complex, errors: Real, is_flow: bool = False) -> Lasting:
     low, constant, high = (-1 / (each if is_flow else np.log(np.maximum(each, 0))) + 0.0 for each in sides)
     rounding = 2 * EPS * (np.abs(constant) + (0 if is_flow else constant**2))  # of |μ|, its logarithm and the quotient
     error = np.where(known, np.maximum(np.abs(low - constant), np.abs(high - constant)) + rounding, np.nan)
-    doubling = np.where(fate == GROWS, -np.log(2) * constant, np.nan)
     turning = values.imag if is_flow else np.where(size > errors, np.angle(values), np.nan)
-    return Lasting(fate, np.where(known, constant, np.inf), error, doubling, turning / (2 * np.pi))
+    return {
+        "fate": fate,
+        "time_constant": np.where(known, constant, np.inf),
+        "time_constant_error": error,
+        "doubling_time": np.where(fate == GROWS, -np.log(2) * constant, np.nan),
+        "frequency": turning / (2 * np.pi),
+    }
 
 
 def _verdict(ds: xr.Dataset, held: str) -> str:
@@ -250,14 +243,14 @@ def _verdict(ds: xr.Dataset, held: str) -> str:
     fate = ds["fate"].values
     if not fate.size:
         return capital(f"{held}no fixed point was found and verified, so there are no modes.")
-    unit, neutral = ("s", "Re λ = 0") if _of_flow(ds) else ("steps", "|μ| = 1")
+    unit, neutral = ("s", "Re λ = 0") if schema.of_flow(ds["time_constant"]) else ("steps", "|μ| = 1")
+    undecided = int((fate == UNDECIDED).sum())
+    have = f"{undecided:,} of {counted(fate.size, 'mode')} {agree(undecided, 'has', 'have')} {neutral}"
     parts = [
         _extreme(ds, "time_constant", DECAYS, f"the slowest mode decays to 1/e in {{}} {unit}"),
         _extreme(ds, "doubling_time", GROWS, f"the fastest growing mode doubles in {{}} {unit}"),
+        f"{have} within the error, so growth or decay is undecided" * bool(undecided),
     ]
-    if undecided := int((fate == UNDECIDED).sum()):
-        known = f"{undecided:,} of {counted(fate.size, 'mode')} {agree(undecided, 'has', 'have')}"
-        parts.append(f"{known} {neutral} within the error, so growth or decay is undecided")
     first, *others = filter(None, parts)
     return ". ".join(map(capital, [f"{held}{first}", *others])) + "."
 
@@ -269,16 +262,11 @@ def _extreme(ds: xr.Dataset, name: str, fate: str, words: str) -> str:
         return ""
     speed = np.where(among, (1 if fate == DECAYS else -1) * ds[name].values, -np.inf)
     at = np.unravel_index(int(speed.argmax()), speed.shape)
-    text = words.format(number(float(ds[name].values[at]), DIGITS))
-    turning, shares = float(ds["frequency"].values[at]), ds["input_share"].values[at]
-    if turning and not np.isnan(turning):
-        text += f", turning by {number(abs(turning), DIGITS)} cycles a {'second' if _of_flow(ds) else 'step'}"
-    kind = str(ds["kind"].values[at[0]])
-    text += f" (point {at[0]}, {kind if _of_flow(ds) else of_map(kind)})"
+    time, turning = (float(ds[each].values[at]) for each in (name, "frequency"))
+    kind, shares = str(ds["kind"].values[at[0]]), ds["input_share"].values[at]
+    kind, per = (kind, "second") if schema.of_flow(ds["time_constant"]) else (of_map(kind), "step")
+    turns = f", turning by {number(abs(turning), DIGITS)} cycles a {per}" if abs(turning) > 0 else ""
+    drives = ""
     if len(shares) > 1 and np.isfinite(shares).all():
-        text += f"; input {shares.argmax()} drives it most ({percent(shares.max())} of the squared weights)"
-    return text
-
-
-def _of_flow(ds: xr.Dataset) -> bool:
-    return bool(ds["time_constant"].attrs["units"] == schema.SECOND)
+        drives = f"; input {shares.argmax()} drives it most ({percent(shares.max())} of the squared weights)"
+    return f"{words.format(number(time, DIGITS))}{turns} (point {at[0]}, {kind}){drives}"

@@ -8,14 +8,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.numerics.arrays import Real
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.threads import in_threads
 from dynlab.systems import Euler, Map
 from dynlab.systems.checked import checked
-from dynlab.trajectories.driven import Driven, chosen_steps, drive
+from dynlab.trajectories.driven import Driven, Found, chosen_steps, drive
 from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with, within
 from dynlab.words import at_most, counted, near_one, number, ranged, ranging, share, some_of
 
@@ -133,25 +133,19 @@ def spectrum(
         uneven=True,
     )
     chosen = usual_times(system, len(driven.states)) if times is None else times
-
-    def along(part: Driven) -> tuple[Any, ...]:
-        steps = chosen_steps(part.steps, chosen)
-        return steps, _along(part, steps, conditions), {}
-
-    steps, found = driven.joined(along)
+    steps, found = driven.joined(lambda part: _along(part, chosen, conditions))
     step_size = system.step_size if isinstance(system, Euler) else None
-    ds = schema.result(
+    more = f" A larger --times (times=) takes more than {len(steps)} of the {driven.steps} steps."
+    more *= times is None and len(steps) != min(TIMES, driven.steps)
+    return schema.result(
         system,
         {name: (dims, found[name], *words) for name, (dims, *words, _) in VARIABLES.items() if name in found},
         settings=driven.settings | {"times": chosen, "conditions": conditions, "step_size": step_size},
         method=METHOD if step_size is None else METHOD_FLOW,
         coords={schema.TIME: schema.time_coordinate(steps)},
         reasons=reasons_with({name: row[-1] for name, row in VARIABLES.items()}, driven.after),
-        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description) + of_lengths(ds),
+        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description) + of_lengths(ds) + more,
     )
-    if times is None and len(steps) != min(TIMES, driven.steps):
-        ds.attrs["verdict"] += f" A larger --times (times=) takes more than {len(steps)} of the {driven.steps} steps."
-    return ds
 
 
 def usual_times(system: Map, samples: int, steps: int = TIMES) -> int:
@@ -160,24 +154,25 @@ def usual_times(system: Map, samples: int, steps: int = TIMES) -> int:
     return max(1, min(steps, int(WORK / (samples * each))))
 
 
-def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[str, NDArray[Any]]:
-    """The variables' values, the first two dimensions being sample and time."""
-    samples, _, n = driven.states.shape
+def _along(driven: Driven, times: int, conditions: bool) -> tuple[Index, Found, Found]:
+    """Return the steps, and the variables' values (sample, time, ...) as `Driven.joined` takes them."""
+    (samples, _, n), steps = driven.states.shape, chosen_steps(driven.steps, times)
     of = driven.system.flow if isinstance(driven.system, Euler) else driven.system
 
     def work(some: slice) -> tuple[NDArray[Any], ...]:
-        stacks = driven.of(some).blocks_and_errors(of, steps)
         parts = [
-            _of_stack(driven.system, of.blocks, J.cpu().numpy(), error.cpu().numpy(), conditions) for J, error in stacks
+            _of_stack(driven.system, of.blocks, J.cpu().numpy(), error.cpu().numpy(), conditions)
+            for J, error in driven.of(some).blocks_and_errors(of, steps)
         ]
         return tuple(np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
 
     names = (*NAMES[: 2 + 2 * conditions], *RATES * (of is not driven.system))
-    return _with_radius(dict(zip(names, in_threads(work, samples, 8 * ARRAYS * n * n * len(steps)), strict=True)))
+    found = dict(zip(names, in_threads(work, samples, 8 * ARRAYS * n * n * len(steps)), strict=True))
+    return steps, _with_radius(found), {}
 
 
 @np.errstate(invalid="ignore")
-def _with_radius(found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _with_radius(found: Found) -> Found:
     """Return the values with the spectral radius and its error, and with the spectral abscissa of a flow."""
     sizes, errors = np.abs(found["eigenvalue"]), found["eigenvalue_error"]
     radius = sizes.max(axis=-1)
@@ -189,7 +184,7 @@ def _with_radius(found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 def _of_stack(system: Map, blocks: Sequence[int], stack: Real, wrong: Real, conditions: bool) -> list[NDArray[Any]]:
-    """The values at Jacobians that are held at once; of an Euler step those of the flow, in the order of the step's."""
+    """Return the values at Jacobians held at once; of an Euler step those of the flow, in the order of the step's."""
     errors = np.nan_to_num(wrong, nan=np.inf)
     found: list[NDArray[Any]] = list(eigenvalues(stack, errors, blocks, conditions=conditions))
     rates: list[NDArray[Any]] = []
@@ -204,7 +199,7 @@ def _of_stack(system: Map, blocks: Sequence[int], stack: Real, wrong: Real, cond
 
 @np.errstate(invalid="ignore", divide="ignore")
 def _departure_from_normality(matrices: Real) -> Real:
-    """‖J Jᵀ − Jᵀ J‖_F/‖J‖_F², NaN of a zero matrix."""
+    """Return ‖J Jᵀ − Jᵀ J‖_F/‖J‖_F², NaN of a zero matrix."""
     scaled = matrices / np.abs(matrices).max(axis=(-2, -1), keepdims=True)
     turned = scaled.swapaxes(-2, -1)
     commutator = np.linalg.norm(scaled @ turned - turned @ scaled, axis=(-2, -1))
@@ -212,7 +207,7 @@ def _departure_from_normality(matrices: Real) -> Real:
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
-    """The radius, in how many of the Jacobians it exceeds 1, and the flow's real parts."""
+    """Return the radius, in how many of the Jacobians it exceeds 1, and the flow's real parts."""
     there = within(ds)
     radius, wrong = (ds[name].values[there] for name in ("spectral_radius", "spectral_radius_error"))
     finite, known = np.isfinite(radius), schema.known(ds, "spectral_radius").values[there]
@@ -224,23 +219,24 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     errors = np.maximum(errors, stored)
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     told = np.where(np.abs(radius - 1) <= np.minimum(wrong, ROUNDED), 1, radius)[known]
-    text = f"Over {looked}, the spectral radius of ∂h_t/∂h_{{t−1}} is {ranged(told, 4, near_one)}"
-    text = text.replace(" (range", " in the median (range")
-    text += "" if known.all() else f" in the {share(known.mean())} of the Jacobians where it is known"
+    size = ranged(told, 4, near_one).replace(" (range", " in the median (range")
+    where = "" if known.all() else f" in the {share(known.mean())} of the Jacobians where it is known"
     count = "" if finite.all() else f"{above.size:,} finite ones of "
-    text += f". It exceeds 1 in {share(above.mean())} of the {count}{counted(finite.size, 'Jacobian')}"
-    if undecided := int((~above & ~below).sum()):
-        text += f"; in {'all' if undecided == above.size else f'{undecided:,}'} that is undecided"
-    return f"{text}.{_flow(ds, bool(above.any()))}"
+    undecided = int((~above & ~below).sum())
+    open_ = f"; in {'all' if undecided == above.size else f'{undecided:,}'} that is undecided" * bool(undecided)
+    return (
+        f"Over {looked}, the spectral radius of ∂h_t/∂h_{{t−1}} is {size}{where}. It exceeds 1 in "
+        f"{share(above.mean())} of the {count}{counted(finite.size, 'Jacobian')}{open_}.{_flow(ds, bool(above.any()))}"
+    )
 
 
 def _flow(ds: xr.Dataset, grows: bool) -> str:
-    """The real parts of the flow's eigenvalues; `grows` is whether the radius of Euler's step exceeds 1 anywhere."""
+    """Return a sentence on the flow's real parts; `grows`: the radius of Euler's step exceeds 1 somewhere."""
     if "flow_eigenvalue" not in ds:
         return ""
     real, errors = ds["flow_eigenvalue"].values.real, ds["flow_eigenvalue_error"].values
     step = number(schema.settings(ds)["step_size"])
     if not (real < -errors)[np.isfinite(real)].all():
         return f" This is Euler's step, at ε = {step} s, of a flow whose Re λ {ranging(real)} per second."
-    text = f" Every Re λ is below 0 (error {at_most(float(np.nanmax(errors)), 1)} per second): the flow is stable at"
-    return f"{text} every step" + (f"; Euler's step at ε = {step} s is not." if grows else ".")
+    error, but = at_most(float(np.nanmax(errors)), 1), f"; Euler's step at ε = {step} s is not" * grows
+    return f" Every Re λ is below 0 (error {error} per second): the flow is stable at every step{but}."

@@ -83,8 +83,8 @@ def test_an_orbit_that_diverges_is_undecided_or_violated_never_held():
     ],
 )
 def test_the_outcome_and_the_number_that_shows_it(values, errors, limit, is_upper, outcome, index):
-    found = judged(np.array(values), np.array(errors), **{"high" if is_upper else "low": limit})
-    assert (found.outcome, found.index) == (outcome, (index,))
+    found, where = judged(np.array(values), np.array(errors), **{"high" if is_upper else "low": limit})
+    assert (found["outcome"], where) == (outcome, (index,))
 
 
 numbers = st.floats(-1e3, 1e3)
@@ -95,12 +95,12 @@ def test_a_true_value_within_its_error_is_never_judged_wrongly(drawn, limit, is_
     """The truth lies anywhere within the error; ``holds`` and ``violated`` must be true of it."""
     measured, errors, places = np.array(drawn).T
     truth = measured + 0.999 * places * errors
-    found = judged(measured, errors, **{"high" if is_upper else "low": limit})
+    found, where = judged(measured, errors, **{"high" if is_upper else "low": limit})
     keeps = truth <= limit if is_upper else truth >= limit
-    if found.outcome == HOLDS:
+    if found["outcome"] == HOLDS:
         assert keeps.all()
-    elif found.outcome == VIOLATED:
-        assert not keeps[found.index]
+    elif found["outcome"] == VIOLATED:
+        assert not keeps[where]
     else:
-        assert found.outcome == AT_THE_BOUND
-        assert abs(found.margin) <= found.error
+        assert found["outcome"] == AT_THE_BOUND
+        assert abs(found["margin"]) <= found["error"]

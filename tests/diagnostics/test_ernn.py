@@ -75,11 +75,11 @@ def test_distances_conditions_and_prediction_against_automatic_differentiation()
 
 def test_every_state_is_the_equilibrium_less_the_state_before_and_the_curve_the_manifold():
     """Equilibria by the contraction z ← tanh(U z + W x + b), 2,000 times in NumPy."""
-    example = random_planar_networks(steps=120)
-    ds = ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
-    U, W, b = (p.detach().numpy() for p in (example.system.U.weight, example.system.W, example.system.b))
+    system, walk, options = random_planar_networks(steps=120)
+    ds = ernn_manifold(system, walk, **options)
+    U, W, b = (p.detach().numpy() for p in (system.U.weight, system.W, system.b))
     assert np.linalg.norm(U, 2) < 1
-    inputs = np.concatenate([example.inputs, ds["x"].values[:, None]])
+    inputs = np.concatenate([walk, ds["x"].values[:, None]])
     z = np.zeros((len(inputs), 2))
     for _ in range(2000):
         z = np.tanh(z @ U.T + inputs @ W.T + b)
@@ -87,7 +87,7 @@ def test_every_state_is_the_equilibrium_less_the_state_before_and_the_curve_the_
     assert np.abs(h[1:] - (z[:120] - h[:-1])).max() < 1e-14
     assert ds["distance"].sel(network="ernn").values[0, 1:].max() < 1e-14
     assert np.abs(ds["curve"].values - z[120:]).max() < 1e-12
-    assert ds["x"].values[[0, -1]].tolist() == [example.inputs.min(), example.inputs.max()]
+    assert ds["x"].values[[0, -1]].tolist() == [walk.min(), walk.max()]
 
 
 def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_found():

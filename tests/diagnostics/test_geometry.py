@@ -7,7 +7,7 @@ import scipy.optimize
 import torch
 
 import dynlab as dl
-from dynlab.diagnostics.fixed_points.at_points import held_map
+from dynlab.diagnostics.fixed_points.verification import held_map
 from dynlab.diagnostics.geometry import geometry
 from dynlab.diagnostics.geometry.tangent_map import tangent_map
 from dynlab.diagnostics.geometry.unstable_manifold import growing_modes, unstable_manifolds

@@ -45,9 +45,9 @@ def test_a_line_attractor_integrates_along_its_selection_vector():
 def test_how_long_a_mode_lasts(modulus):
     found = lasting(np.array([modulus + 0j]), np.array([1e-9]))
     expected, *nearby = (float(-1 / np.log(np.longdouble(modulus) + side)) for side in (0, -1e-9, 1e-9))
-    assert found.time_constant[0] == pytest.approx(expected, rel=1e-9)
-    assert found.fate[0] == ("grows" if modulus > 1 else "decays")
-    assert found.error[0] == pytest.approx(max(abs(each - expected) for each in nearby), rel=1e-6)
+    assert found["time_constant"][0] == pytest.approx(expected, rel=1e-9)
+    assert found["fate"][0] == ("grows" if modulus > 1 else "decays")
+    assert found["time_constant_error"][0] == pytest.approx(max(abs(each - expected) for each in nearby), rel=1e-6)
 
 
 @pytest.mark.parametrize("matrix", [[[0.5, 0.0], [0.0, 0.5]], [[0.5, 1.0], [0.0, 0.5 + 1e-12]]])

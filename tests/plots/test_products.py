@@ -167,8 +167,8 @@ def test_lines_are_distances_and_the_dashed_one_is_the_prediction(settled, begin
 
 
 def test_the_ernn_and_its_manifold():
-    example = random_planar_networks(steps=60)
-    ds = dl.ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
+    system, inputs, options = random_planar_networks(steps=60)
+    ds = dl.ernn_manifold(system, inputs, **options)
     drawn = labelled(dl.plot_ernn_manifold(ds, ax=plt.subplots()[1]))
     shown = {"equilibrium manifold": ds["curve"].values, "$h_k + h_{k-1}$": ds["pair_sum"].values[0, 0, 1:]}
     for part, expected in shown.items():

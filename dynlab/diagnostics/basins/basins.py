@@ -25,11 +25,9 @@ from dynlab.trajectories.constant_input import under_constant_input
 from dynlab.trajectories.cycles import Attractor, cycles
 from dynlab.trajectories.simulation import simulate
 
-STEPS = 2000
 GRID, SMALLEST_GRID, LARGEST_GRID = 151, 4, 4096  # starts in each direction
 WORK = 2.0**37  # multiplications of all starts' steps where no grid is asked for: some ten seconds of two cores
 FOLLOWED_WORK = 2.0**19  # multiplications of a step of a network whose orbits that do not repeat are followed further
-MAX_MEMORY = 256 * 2**20  # bytes
 HELD = 6  # numbers of each start beside the states where it starts and ends
 LARGEST_STATE, BEYOND_WINDOW = 1e10, 1e3  # an orbit has left beyond that, and beyond so many times the window's reach
 IN_BOX = 1024  # starts in the box of a system of more than two states, and a tenth of the grid's at most
@@ -58,10 +56,10 @@ def basins(
     grid: int | None = None,
     extent: float | None = None,
     box: ArrayLike | None = None,
-    steps: int = STEPS,
+    steps: int = 2000,
     follow: bool | None = None,
     largest_state: float | None = None,
-    max_memory: float = MAX_MEMORY,
+    max_memory: float = 256 * 2**20,
     dtype: str = "float64",
     device: str = "cpu",
     seed: int = 0,
@@ -74,8 +72,8 @@ def basins(
     inputs : array_like, shape (time, input) or (sample, time, input), optional
         Inputs that drive the network through the states that span the plane: their two leading principal components.
     states : array_like, shape (..., state), optional
-        Those states themselves, in place of what `inputs` leads to. Without either a planar system has its own plane,
-        and a larger one the plane of the states on orbits from random starts.
+        These states, in place of those that `inputs` lead to. Without either a planar system has its own plane, and a
+        larger one the plane of the states on orbits from random starts.
     at, at_step : as in `dynlab.fixed_points`
         The input that is held, and the step whose parameters are.
     grid : int, optional
@@ -188,11 +186,10 @@ def _check(
 
 
 def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
-    """The stable fixed points (equilibria) to which Newton's method leads from some of the starts."""
+    """Return the stable fixed points (equilibria) to which Newton's method leads from some of the starts."""
     few = min(SEARCHED, len(starts), int(SEARCH_WORK / held.system.state_size**3))
     some = np.random.default_rng(seed).choice(len(starts), few, replace=False)
-    with torch.no_grad():
-        found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
+    found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
     roots = found.states[found.converged].numpy()
     listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[np.unique(merged(roots), return_index=True)[1]])
     return [one for one in dict.fromkeys(listed) if one is not None and one.stable == 1]

@@ -95,8 +95,7 @@ def _states_of_orbits(held: Held, box: Real | None, largest: float, seed: int) -
     """Return random states, of a box where there is one, and those along their orbits that stay."""
     generator, size = np.random.default_rng(seed), (ORBITS, held.system.state_size)
     begin = generator.standard_normal(size) if box is None else generator.uniform(box[0], box[1], size)
-    with torch.no_grad():
-        visited = orbit(held, torch.as_tensor(begin).to(held.input), STEPS)[0].double().cpu().numpy()
+    visited = orbit(held, torch.as_tensor(begin).to(held.input), STEPS)[0].double().cpu().numpy()
     stays = (np.abs(visited) <= largest).all(axis=(0, 2))
     return np.concatenate([begin, visited[:, stays].reshape(-1, size[1])])
 

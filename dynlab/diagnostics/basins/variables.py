@@ -20,7 +20,7 @@ from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.numerics.arrays import Index, Real
 from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, Ends
 from dynlab.trajectories.cycles import REST, Attractor
-from dynlab.words import agree, article, counted, joined, number, of_map, share, with_error
+from dynlab.words import agree, article, counted, first_that_holds, joined, number, of_map, share, with_error
 
 SURE = 3.0  # standard errors
 FEW = 3  # starts, which are counted
@@ -149,9 +149,7 @@ def _class(one: Attractor) -> str:
 def coordinates(x: Real, y: Real, states: tuple[str, ...]) -> dict[str, xr.Variable]:
     """Return the plane's coordinates of the starts of a system whose states have these names."""
     names = ["first principal component", "second principal component"]
-    names = [f"state {name}" for name in states] if len(states) == len(names) else names
-    both = zip((schema.X, schema.Y), (x, y), names, strict=True)
-    return {dim: schema.variable((dim,), line, name) for dim, line, name in both}
+    return schema.plane_axes((x, y), [f"state {name}" for name in states] if len(states) == len(names) else names)
 
 
 def basin_entropy(
@@ -200,7 +198,7 @@ def verdict(ds: xr.Dataset, is_flow: bool, fewer: int) -> str:
     starts = counted(ds["basin"].size, "start")
     said = f"Of {starts}{of}, {joined(_ends(ds, is_flow))}. {_limit(ds, fewer)}".strip()
     at = settings["input"] if settings["at"] == "values" else settings["at"]
-    return under_input(said, at) if settings["input"] else said
+    return under_input(said, at, settings["input"])
 
 
 def _ends(ds: xr.Dataset, is_flow: bool) -> list[str]:
@@ -227,14 +225,16 @@ def _some(here: NDArray[np.bool_], one: str, several: str) -> str:
 
 def _limit(ds: xr.Dataset, fewer: int) -> str:
     """Return what limits the answer: attractors beyond the plane, a fractal border, or few starts."""
-    missed, border = int(ds["missed_attractors"]), float(ds["boundary_basin_entropy"])
-    error = float(ds["boundary_basin_entropy_error"])
-    if missed:
-        further = counted(missed, "further attractor")
-        return f"{further} {agree(missed)} reached only from outside this plane, and listed with share 0."
-    if fewer:
-        grid = ds.sizes[schema.X]
-        return f"This grid is {grid} × {grid} to save time, as the network has {fewer:,} parameters (--grid, grid=)."
-    if border - SURE * error > np.log(2):
-        return f"The basin entropy on borders is {with_error(border, error, 'nat')}, above ln 2: they are fractal."
-    return ""
+    missed, grid = int(ds["missed_attractors"]), ds.sizes[schema.X]
+    border, error = (float(ds[f"boundary_basin_entropy{each}"]) for each in ("", "_error"))
+    further = counted(missed, "further attractor")
+    entropy = f"The basin entropy on borders is {with_error(border, error, 'nat')}"
+    return first_that_holds(
+        {
+            f"{further} {agree(missed)} reached only from outside this plane, and listed with share 0.": missed,
+            f"This grid is {grid} × {grid} to save time, as the network has {fewer:,} parameters (--grid, grid=).": (
+                fewer
+            ),
+            f"{entropy}, above ln 2: they are fractal.": border - SURE * error > np.log(2),
+        }
+    )

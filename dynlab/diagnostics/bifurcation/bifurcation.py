@@ -10,14 +10,15 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.bifurcation.branches import Diagram
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, scale_of
-from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, check_values, visited
+from dynlab.diagnostics.bifurcation.orbit_diagram import KEPT, ORBITS, SMALL, visited
 from dynlab.diagnostics.bifurcation.parameters import Varied, check_range, described, varied_system
 from dynlab.diagnostics.bifurcation.variables import REASONS, variables, verdict
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED
 from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input
-from dynlab.errors import UserError
+from dynlab.errors import refuse
+from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
 from dynlab.systems import Map, System
@@ -26,12 +27,9 @@ from dynlab.systems.checked import checked
 from dynlab.trajectories.simulation import prepare
 from dynlab.words import number
 
-SEARCHES = 3  # for fixed points, each at one value of the parameter
-MAX_PERIOD = 8
 LONGEST_STEP, LONGER_STEP = 0.01, 0.02  # of arclength, the second for networks
 VALUES, FEWER_VALUES = 400, 100  # of the orbit diagram; fewer for networks
 LARGEST, BEYOND_TYPICAL = 100.0, 10.0  # where branches are cut: or that many times the largest fixed point
-MAX_MEMORY = 2.0**30
 MOST_STATES = 512  # one branch without a bifurcation takes a quarter of an hour, and the time grows as n³
 METHOD = (
     "Branches are followed by pseudo-arclength continuation in units of the range of the parameter and of the size of "
@@ -48,6 +46,7 @@ METHOD = (
 
 
 @checked
+@one_torch_thread()
 def bifurcation(
     system: System,
     inputs: Any = None,
@@ -58,12 +57,12 @@ def bifurcation(
     at: str | ArrayLike = "zero",
     at_step: int = -1,
     starts: int | None = None,
-    searches: int = SEARCHES,
-    max_period: int = MAX_PERIOD,
+    searches: int = 3,
+    max_period: int = 8,
     observed: int | None = None,
     values: int | None = None,
     largest_state: float | None = None,
-    max_memory: float = MAX_MEMORY,
+    max_memory: float = 2.0**30,
     seed: int = 0,
 ) -> xr.Dataset:
     """Return branches of fixed points of a map, or equilibria of a flow, in one parameter, and where they change.
@@ -78,7 +77,7 @@ def bifurcation(
         A number of the system (``"r"``, ``"step_size"``, ``"gamma"``), an entry of a weight ``"W[0,1]"``, a factor on
         one ``"W*"``, or of the held input ``"input[0]"``, ``"input*"``.
     lowest, highest : float
-        Its range.
+        Ends of the parameter's range.
     at : "zero", "mean" or array_like, shape (input,)
         The input that is held.
     at_step : int
@@ -97,7 +96,7 @@ def bifurcation(
         A branch, and an orbit, is cut where some abs(h_i) exceeds it. By default 100, or ten times the largest fixed
         point that was found.
     max_memory : float
-        In bytes, of the orbit diagram.
+        Bytes that the orbit diagram may take.
     seed : int
         Seed of the starts.
 
@@ -138,20 +137,20 @@ def bifurcation(
     n, lowest, highest = system.state_size, float(lowest), float(highest)
     values = (VALUES if n <= SMALL else FEWER_VALUES) if values is None else values
     _check(parameter, (lowest, highest), n, largest_state, observed)
-    check_values(values, n, max_memory)
-    check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
+    blocks(1, 1.0, max_memory, 8.0 * values * ORBITS * KEPT * n)  # refused before anything is made
+    check_at_least(0, values=values)
+    check_at_least(1, starts=starts, searches=searches, max_period=max_period)
     varied = varied_system(system, inputs, (parameter,), at, at_step, (lowest,), (highest,))
-    with one_torch_thread():
-        places = np.linspace(lowest, highest, searches).tolist()
-        begun = {p: fixed_points_at(varied, p, inputs, starts, seed) for p in places}
-        sizes = [float(np.abs(state).max()) for states, _ in begun.values() for state in states]
-        bound = largest_state or max(LARGEST, BEYOND_TYPICAL * max(sizes, default=0.0))
-        diagram, outside = _diagram(varied, {p: states for p, (states, _) in begun.items()}, bound, max_period)
-        grid = np.linspace(lowest, highest, values)
-        seen = visited(diagram, grid, bound, seed) if values else None
+    places = np.linspace(lowest, highest, searches).tolist()
+    begun = {p: fixed_points_at(varied, p, inputs, starts, seed) for p in places}
+    sizes = [float(np.abs(state).max()) for states, _ in begun.values() for state in states]
+    bound = largest_state or max(LARGEST, BEYOND_TYPICAL * max(sizes, default=0.0))
+    diagram, outside = _diagram(varied, {p: states for p, (states, _) in begun.items()}, bound, max_period)
+    grid = np.linspace(lowest, highest, values)
+    seen = visited(diagram, grid, bound, seed) if values else None
     coordinate = _coordinate(diagram) if observed is None else observed
-    said = verdict(diagram, parameter, (lowest, highest), bound, outside, seen)
-    said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
+    has_input = system.network_input_size and not parameter.startswith("input")
+    said = under_input(verdict(diagram, parameter, (lowest, highest), bound, outside, seen), at, has_input)
     said += "".join(f" At {parameter} = {number(p)}: {missing}" for p, (_, missing) in begun.items() if missing)
     return schema.result(
         system,
@@ -216,11 +215,13 @@ def _check(
     parameter: str, ends: tuple[float, float], size: int, largest_state: float | None, observed: int | None
 ) -> None:
     check_range(parameter, *ends)
-    if size > MOST_STATES:
-        raise UserError(
-            f"Branches of {size:,} states take hours, and at most {MOST_STATES} are followed: `dynlab fixed-points` "
-            f"finds the points at one value of a parameter."
-        )
     check_positive(largest_state=largest_state)
-    if observed is not None and not 0 <= observed < size:
-        raise UserError(f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.")
+    refuse(
+        {
+            f"Branches of {size:,} states take hours, and at most {MOST_STATES} are followed: `dynlab fixed-points` "
+            f"finds the points at one value of a parameter.": size > MOST_STATES,
+            f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.": (
+                observed is not None and not 0 <= observed < size
+            ),
+        }
+    )

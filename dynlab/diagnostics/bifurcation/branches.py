@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,8 @@ BESIDE = 3.0  # times a step's length: a branch point farther from its middle is
 MOST_BRANCHES = 64
 
 
-class Branch(NamedTuple):
+@dataclass(frozen=True)
+class Branch:
     """A branch of one period: its solutions in order, bifurcations included, the one that it left, and both ends."""
 
     period: int
@@ -109,8 +109,8 @@ class Diagram:
             return refined.splits
 
         step = continuation.FIRST_STEP if origin is None else float(np.linalg.norm(first.z - origin))
-        ends, longest = (self.lowest, self.highest), self.longest
-        return continuation.follow(curve, first, *ends, longest=longest, first=step, origin=origin, strays=strays)
+        box = self.lowest, self.highest
+        return continuation.follow(curve, first, *box, longest=self.longest, first=step, origin=origin, strays=strays)
 
     def _first(self, curve: SolutionCurve, origin: Vector, direction: Vector) -> Point | None:
         """Return the first point of a new branch, so near that nothing but the critical eigenvalue can have changed."""

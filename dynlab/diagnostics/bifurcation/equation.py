@@ -13,6 +13,7 @@ from torch import Tensor
 from dynlab.diagnostics.bifurcation.parameters import Varied
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.trajectories.cycles import carried
+from dynlab.trajectories.following import iterates
 
 Vector = NDArray[np.float64]
 Vectors = NDArray[np.complex128]
@@ -28,7 +29,7 @@ class SolutionCurve:
     Attributes
     ----------
     varied : Varied
-        With p as its one parameter.
+        System with p as its one parameter.
     scale : ndarray, shape (n,)
         s, the size of the branches in each coordinate.
     period : int
@@ -72,9 +73,7 @@ class SolutionCurve:
 
     def orbit(self, z: Vector) -> Vector:
         """Return h, F(h), …, shape (period, n)."""
-        states = [torch.from_numpy(z * self._units)]
-        for _ in range(self.period - 1):
-            states.append(self.varied.held.moved(states[-1]))
+        states = iterates(self.varied.held.moved, torch.from_numpy(z * self._units), self.period - 1)
         return torch.stack(states).numpy()[:, :-1]
 
     def residual(self, z: Vector) -> Vector:
@@ -134,9 +133,7 @@ class SolutionCurve:
     def value(self, z: Tensor) -> Tensor:
         """Return G as a tensor that can be differentiated."""
         units = torch.from_numpy(self._units)
-        moved = z * units
-        for _ in range(self.period):
-            moved = self.varied.held.moved(moved)
+        moved = iterates(self.varied.held.moved, z * units, self.period)[-1]
         return (moved / units - self.critical * z)[:-1]
 
 

@@ -257,9 +257,8 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     off = max(refined.error / curve.width, eps)
     size = float(np.linalg.norm(w) * np.linalg.norm(q))
     error = TERM_ROUNDINGS * (n * eps + off) * condition * size * float(np.abs(parts).sum()) + off * abs(changes)
-    if not abs(value) > error:
-        return Coefficient(value, error, UNDECIDED)
-    return Coefficient(value, error, SUPERCRITICAL if value < 0 else SUBCRITICAL)
+    decided = SUPERCRITICAL if value < 0 else SUBCRITICAL
+    return Coefficient(value, error, decided if abs(value) > error else UNDECIDED)
 
 
 def meeting(curve: SolutionCurve, refined: Refined, tangent: Vector) -> tuple[str, Vector | None]:

@@ -6,14 +6,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.arguments import check_at_least
 from dynlab.diagnostics.bifurcation.branches import Branch, Diagram
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.grids import blocks
 from dynlab.progress import through
 from dynlab.systems.autonomous import Held
 from dynlab.trajectories.attractors import LEAVES, Ends, classify
-from dynlab.trajectories.cycles import CYCLE, REST, cycles
+from dynlab.trajectories.cycles import CYCLE, REST, Attractor, cycles
 from dynlab.trajectories.following import orbit
 
 ORBITS = 4  # at each value of the parameter
@@ -72,17 +70,11 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
             comes = one is not None and (one.stable == 1 or one.form == REST)
             settled[number, each] = SETTLED if comes else LEFT if label == LEAVES else UNSETTLED
             if label != LEAVES:
-                seen = _points(held, ends, each)[-KEPT:]
+                seen = _points(held, ends, each, one)[-KEPT:]
                 states[number, each, : len(seen)] = seen
             if one is not None and one.form == CYCLE:
                 repeating[:, number, each] = one.period, np.abs(one.multipliers).max(initial=0.0)
     return Visited(states, settled, *repeating)
-
-
-def check_values(count: int, n: int, max_memory: float) -> None:
-    """Raise for a number of values below 0, and where the orbits at so many take more memory."""
-    check_at_least(0, values=count)
-    blocks(1, 1.0, max_memory, 8.0 * count * ORBITS * KEPT * n)
 
 
 def _beside(diagram: Diagram, branch: Branch, p: float) -> list[tuple[Real, float]]:
@@ -97,9 +89,8 @@ def _beside(diagram: Diagram, branch: Branch, p: float) -> list[tuple[Real, floa
     return found
 
 
-def _points(held: Held, ends: Ends, which: int) -> Real:
+def _points(held: Held, ends: Ends, which: int, one: Attractor | None) -> Real:
     """Return points of the attractor that an orbit ends on, of a flow extrema; else those of the orbit itself."""
-    one = ends.attractors[ends.labels[which]] if ends.labels[which] >= 0 else None
     if one is not None and one.form == REST:
         return one.states[:1] if held.is_flow else np.repeat(one.states[:1], KEPT, axis=0)
     if one is None:
@@ -112,12 +103,12 @@ def _points(held: Held, ends: Ends, which: int) -> Real:
     return extrema(states) if held.is_flow else states
 
 
+@np.errstate(all="ignore")  # of a solution that leaves
 def extrema(states: Real) -> Real:
     """Return the last extrema of each coordinate along a solution (m, n), of parabolas, NaN where there are fewer."""
     before, here, after = states[:-2], states[1:-1], states[2:]
-    with np.errstate(all="ignore"):  # of a solution that leaves
-        turns = (here - before) * (after - here) < 0
-        tops = here - (after - before) ** 2 / (8 * (before - 2 * here + after))
+    turns = (here - before) * (after - here) < 0
+    tops = here - (after - before) ** 2 / (8 * (before - 2 * here + after))
     found = np.full((KEPT, states.shape[1]), np.nan)
     for coordinate, (top, turn) in enumerate(zip(tops.T, turns.T, strict=True)):
         last = top[turn][-KEPT:]

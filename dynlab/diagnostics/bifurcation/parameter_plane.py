@@ -12,19 +12,16 @@ from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.bifurcation import plane_of_points
 from dynlab.diagnostics.bifurcation.parameters import check_range, described, varied_system
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.errors import UserError
+from dynlab.errors import refuse
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 from dynlab.systems.autonomous import held_settings
 from dynlab.systems.checked import checked
-from dynlab.words import joined, number, place, share
+from dynlab.words import first_that_holds, joined, number, place, share
 
-GRID = 101
-MAX_PERIOD = 16
 OFF = 1e-2  # times ‖h‖: so far from the fixed point an orbit starts
-MAX_MEMORY = 2.0**30
 MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states, which takes three quarters of an hour
 METHOD = (
     "The fixed point to which Newton's method leads from one state, the nearest to it, is followed over the grid, from "
@@ -44,6 +41,7 @@ REASONS = {
 
 
 @checked
+@one_torch_thread()
 def parameter_plane(
     system: System,
     inputs: Any = None,
@@ -54,10 +52,10 @@ def parameter_plane(
     at: str | ArrayLike = "zero",
     at_step: int = -1,
     state: ArrayLike | None = None,
-    grid: int = GRID,
-    max_period: int = MAX_PERIOD,
+    grid: int = 101,
+    max_period: int = 16,
     largest_state: float = 1e8,
-    max_memory: float = MAX_MEMORY,
+    max_memory: float = 2.0**30,
     seed: int = 0,
 ) -> xr.Dataset:
     """Return the stability of one fixed point over two parameters, and the period of what orbits near it settle to.
@@ -69,7 +67,7 @@ def parameter_plane(
     inputs : array_like, shape (time, input) or (sample, time, input), optional
         Inputs whose mean ``at="mean"`` holds.
     parameters : two str
-        As in `dynlab.bifurcation`: the first along x, the second along y.
+        Names as in `dynlab.bifurcation`, the first along x, the second along y.
     lowest, highest : two floats each
         Their ranges.
     at, at_step
@@ -83,7 +81,7 @@ def parameter_plane(
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it.
     max_memory : float
-        In bytes: a grid whose result takes more is refused.
+        Bytes: a grid whose result takes more is refused.
     seed : int
         Seed of the direction in which orbits start beside the fixed point.
 
@@ -112,33 +110,31 @@ def parameter_plane(
     varied = varied_system(system, inputs, tuple(parameters), at, at_step, lowest, highest)
     x, y = (np.linspace(low, high, grid) for low, high in zip(lowest, highest, strict=True))
     is_map, over = isinstance(system, Map), (schema.Y, schema.X)
-    with one_torch_thread():
-        plane = plane_of_points.Plane(varied, grid)
-        states, reached, first = plane.fixed_point(start)
-        residual, leading, stable, unstable = plane.judged(states)
-        begin = _beside(np.where(reached[:, None], states, start), seed)
-        period = plane.periods(begin, max_period, largest_state) if is_map else None
+    plane = plane_of_points.Plane(varied, grid)
+    states, reached, first = plane.fixed_point(start)
+    residual, leading, stable, unstable = plane.judged(states)
+    begin = _beside(np.where(reached[:, None], states, start), seed)
+    period = plane.periods(begin, max_period, largest_state) if is_map else None
     words, unit = ("largest |μ| of the fixed point", schema.ONE) if is_map else (REAL_PART, schema.PER_SECOND)
-    rows: dict[str, tuple[Any, ...]] = {
+    table: dict[str, tuple[Any, ...]] = {
         "leading": (leading, words, unit),
         "stable": (stable, "1 stable, 0 unstable, −1 undecided"),
         "unstable_directions": (unstable, "directions that grow"),
         "residual": (residual, "residual ‖G‖₂"),
         "converged": (reached, "converged"),
+        "period": (period, "period of what the orbit settles to", schema.STEP),
     }
-    rows |= {"period": (period, "period of what the orbit settles to", schema.STEP)} if is_map else {}
-    rows = {name: (over, values.reshape(grid, grid), *told) for name, (values, *told) in rows.items()}
-    rows["fixed_point_state"] = ((*over, schema.STATE), states.reshape(grid, grid, -1), "state h*")
+    rows = {name: (over, part.reshape(grid, grid), *told) for name, (part, *told) in table.items() if part is not None}
     return schema.result(
         system,
-        rows,
+        rows | {"fixed_point_state": ((*over, schema.STATE), states.reshape(grid, grid, -1), "state h*")},
         settings=held_settings(system, at, varied.original)
         | {"parameters": list(parameters), "lowest": [*map(float, lowest)], "highest": [*map(float, highest)]}
         | {"state": start.tolist(), "grid": grid, "max_period": max_period, "largest_state": largest_state}
         | {"max_memory": max_memory, "seed": seed, "dtype": "float64", "device": "cpu"},
         verdict=lambda ds: _verdict(ds, first, at if system.network_input_size else None),
         method=METHOD,
-        coords=_axes(parameters, x, y),
+        coords=schema.plane_axes((x, y), map(described, parameters)),
         reasons=REASONS,
     )
 
@@ -154,26 +150,23 @@ def _check(
     start: Real,
     n: int,
 ) -> None:
-    if start.shape != (n,) or not np.isfinite(start).all():
-        raise UserError(f"state= must be {n} finite numbers, got shape {start.shape}.")
+    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
+    spanned = len(parameters) == len(set(parameters)) == len(lowest) == len(highest) == 2
+    refuse(
+        {
+            f"state= must be {n} finite numbers, got shape {start.shape}.": (
+                start.shape != (n,) or not np.isfinite(start).all()
+            ),
+            f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.": not spanned,
+            f"A grid of {grid} x {grid} fixed points of {n:,} states takes hours: --grid (grid=) may be at most "
+            f"{int((MOST_WORK / n**3) ** 0.5)} here, and at least 2.": grid**2 * n**3 > MOST_WORK,
+        }
+    )
     check_positive(largest_state=largest_state)
     check_at_least(2, grid=grid)
     check_at_least(1, max_period=max_period)
-    if len(parameters) != 2 or len(set(parameters)) != 2 or len(lowest) != 2 or len(highest) != 2:
-        raise UserError(f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.")
     for name, low, high in zip(parameters, lowest, highest, strict=True):
         check_range(name, low, high)
-    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
-    if grid**2 * n**3 > MOST_WORK:
-        raise UserError(
-            f"A grid of {grid} x {grid} fixed points of {n:,} states takes hours: --grid (grid=) may be at most "
-            f"{int((MOST_WORK / n**3) ** 0.5)} here, and at least 2."
-        )
-
-
-def _axes(parameters: Sequence[str], *lines: Real) -> dict[str, xr.Variable]:
-    each = zip((schema.X, schema.Y), lines, parameters, strict=True)
-    return {axis: schema.variable((axis,), line, described(name)) for axis, line, name in each}
 
 
 def _beside(states: Real, seed: int) -> Real:
@@ -193,12 +186,13 @@ def _verdict(ds: xr.Dataset, first: int, at: Any) -> str:
     stable, converged, plane = ds["stable"].values, ds["converged"].values, f"the plane of {joined(names)}"
     rest = {"undecided": converged & (stable < 0), "not followed to": ~converged}
     told = joined([f"{what} on {share(some.mean())}" for what, some in rest.items() if some.any()])
-    text = f"The {noun} followed from {state} at {where} is stable on {share((stable == 1).mean())} of {plane}"
-    text = f"{text}{f' ({told})' if told else ''}."
-    if not converged.any():
-        text = f"Newton's method reached no {noun} on {plane}."
-    text += _periods(ds) if "period" in ds else ""
-    return text if at is None or any(name.startswith("input") for name in names) else under_input(text, at)
+    followed = f"The {noun} followed from {state} at {where} is stable on {share((stable == 1).mean())} of {plane}"
+    cases = {
+        f"Newton's method reached no {noun} on {plane}.": not converged.any(),
+        f"{followed}{f' ({told})' * bool(told)}.": True,
+    }
+    has_input = at is not None and not any(name.startswith("input") for name in names)
+    return under_input(first_that_holds(cases) + (_periods(ds) if "period" in ds else ""), at, has_input)
 
 
 def _periods(ds: xr.Dataset) -> str:

@@ -31,7 +31,7 @@ class Parameter(NamedTuple):
     Attributes
     ----------
     name : str
-        As it was asked for.
+        Name as it was asked for.
     places : tuple of str
         Full names of the numbers or of the weight that it is; none of the held input.
     entry : tuple of int or None
@@ -141,8 +141,7 @@ class Varied(nn.Module):
         thread = get_ident()
         if thread not in self.copies:
             self.copies[thread] = copied(self.system)
-        found: Tensor = torch.func.functional_call(self.copies[thread], weights, (state, input, self.original.t))
-        return found
+        return torch.func.functional_call(self.copies[thread], weights, (state, input, self.original.t))
 
     def extended(self, states: Tensor) -> Tensor:
         """Return the step of (h, y), or their velocity, at `states` (..., n + parameter)."""

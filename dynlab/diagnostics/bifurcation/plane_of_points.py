@@ -3,7 +3,6 @@
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from dynlab.diagnostics.bifurcation.equation import spectra
 from dynlab.diagnostics.bifurcation.locating import TINY
@@ -88,14 +87,12 @@ class Plane:
         """Return where Newton's method leads from states (k, n + 2), and whether to a root; the places are held."""
         n, begin = self.n, torch.from_numpy(states.copy())
         places = begin[:, n:]
-
-        def value(h: Tensor, rows: Tensor) -> Tensor:
-            return self.held.displacement(torch.cat([h, places[rows]], dim=1))[:, :n]
-
-        def matrix(h: Tensor, rows: Tensor) -> Tensor:
-            return displacement_matrices(self.held, torch.cat([h, places[rows]], dim=1))[:, :n, :n]
-
-        found = solve(value, matrix, begin[:, :n], most=0)
+        found = solve(
+            lambda h, rows: self.held.displacement(torch.cat([h, places[rows]], dim=1))[:, :n],
+            lambda h, rows: displacement_matrices(self.held, torch.cat([h, places[rows]], dim=1))[:, :n, :n],
+            begin[:, :n],
+            most=0,
+        )
         return torch.cat([found.states, places], dim=1).numpy(), found.converged.numpy()
 
     def periods(self, starts: Real, longest: int, largest: float) -> Index:
@@ -116,8 +113,7 @@ class Plane:
             found = np.where(exact.period == near.period, exact.period, UNDECIDED)
             return (np.where(settled.gone | exact.gone, CUT, found).astype(np.int64),)
 
-        periods: Index = in_threads(period, len(begin), 8.0 * longest * begin.shape[1])[0]
-        return periods
+        return in_threads(period, len(begin), 8.0 * longest * begin.shape[1])[0]
 
     def judged(self, fixed: Real) -> tuple[Real, Real, NDArray[np.int8], Index]:
         """Return ‖G‖₂ at fixed points (place, n), and what their eigenvalues say, row by row.
@@ -142,5 +138,4 @@ class Plane:
             stable = np.array([one.stable for one in kinds], dtype=np.int8)
             return residual, leading, stable, np.array([one.unstable for one in kinds])
 
-        found: tuple[Real, Real, NDArray[np.int8], Index] = in_threads(judge, len(every), 8 * COPIES * (n + 2) ** 2)
-        return found
+        return in_threads(judge, len(every), 8 * COPIES * (n + 2) ** 2)

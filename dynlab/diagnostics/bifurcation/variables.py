@@ -41,14 +41,10 @@ LONG = {  # kinds with the noun of a sentence
 }
 
 
-def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) -> dict[str, tuple[Any, ...]]:
+def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) -> dict[str, Any]:
     """Return all variables; `name` is the parameter's, and `observed` the coordinate of the orbits."""
     n, words = len(diagram.curve.scale), f"state {_state(diagram, observed)} at each point of the orbit"
-    table = _of_branches(diagram, name) | _of_events(diagram, name, observed)
-    rows = {
-        key: (dims, np.array(values, dtype).reshape(-1, *(n,) * (len(dims) - 1)), *told)
-        for key, (dims, dtype, values, *told) in table.items()
-    }
+    rows = schema.columns(_of_branches(diagram, name) | _of_events(diagram, name, observed), n)
     rows["branch_orbit"] = ((schema.POINT, schema.PHASE), _orbits(diagram, observed), words)
     return rows | ({} if seen is None else _of_orbits(diagram, seen, observed))
 
@@ -140,11 +136,11 @@ def verdict(
     ----------
     diagram : Diagram
     name : str
-        The parameter's.
+        Name of the parameter.
     ends : tuple of float
-        Its range.
+        Ends of its range.
     bound : float
-        On abs(h_i).
+        Bound on abs(h_i).
     beyond_bound : int
         Number of fixed points beyond it that a search found, from which no branch was followed.
     orbits : Visited or None
@@ -159,8 +155,11 @@ def verdict(
         if diagram.branches
         else f"no isolated {noun} up to |h_i| = {bound:g} was found for {over}"
     )
-    sentences = ["; ".join(listed) or nothing, _counts(diagram, name) if diagram.branches else ""]
-    sentences.append("; ".join(_limits(diagram, name, noun, bound, beyond_bound, orbits)))
+    sentences = [
+        "; ".join(listed) or nothing,
+        _counts(diagram, name) if diagram.branches else "",
+        "; ".join(_limits(diagram, name, noun, bound, beyond_bound, orbits)),
+    ]
     return ". ".join(capital(each) for each in sentences if each) + "."
 
 

@@ -91,7 +91,7 @@ class Stretch:
     ----------
     start, stop : int
     vectors : ndarray, shape (run, sample, step, n, k)
-        Of length 1.
+        Covariant vectors of length 1.
     coefficients : ndarray, shape (run, sample, step, k, k)
         The vectors in the frames, upper triangular.
     rates, residuals : ndarray, shape (sample, step, k)
@@ -180,15 +180,14 @@ class Passes:
                 yield _stretch(start, count, maps, frames, np.stack(found[::-1]))
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # where the map takes a vector to 0
 def _stretch(start: int, count: int, maps: Real, frames: Real, coefficients: Real) -> Stretch:
     vectors = np.moveaxis(frames[: count + 1] @ coefficients[: count + 1], 0, 2)
     images = maps[:, :count] @ vectors[0][:, :-1]
     sizes = np.linalg.norm(images, axis=-2)
-    with np.errstate(divide="ignore", invalid="ignore"):  # where the map takes a vector to 0
-        residuals = np.linalg.norm(images / sizes[..., None, :] - vectors[0][:, 1:], axis=-2)
-        growth = np.log(sizes)
+    residuals = np.linalg.norm(images / sizes[..., None, :] - vectors[0][:, 1:], axis=-2)
     after = np.moveaxis(coefficients[1 : count + 1], 0, 2)
-    return Stretch(start, start + count, vectors[:, :, 1:], after, growth, residuals)
+    return Stretch(start, start + count, vectors[:, :, 1:], after, np.log(sizes), residuals)
 
 
 def smallest_angles(coefficients: Real, unstable: int, stable: int) -> Real:
@@ -199,7 +198,7 @@ def smallest_angles(coefficients: Real, unstable: int, stable: int) -> Real:
     coefficients : ndarray, shape (..., k, k)
         Upper triangular: the vectors' components in an orthonormal frame.
     unstable, stable : int
-        How many first and how many last vectors, at least one each, k together at most.
+        Numbers of first and of last vectors, at least one each, k together at most.
 
     Notes
     -----

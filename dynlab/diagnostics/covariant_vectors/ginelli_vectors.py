@@ -1,6 +1,6 @@
-"""Along which directions an orbit's neighbours grow and decay: covariant Lyapunov vectors, and the angles between."""
+"""Covariant Lyapunov vectors, along which an orbit's neighbours grow and decay, and the angles between."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -12,7 +12,7 @@ from dynlab.diagnostics.lyapunov.orbits import check_asked, driven_orbit, follow
 from dynlab.diagnostics.lyapunov.variational import matrix_of
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Flow, System
+from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.words import over
@@ -20,11 +20,10 @@ from dynlab.words import over
 SECONDS = 100.0
 TRANSIENT = 0.2  # of the whole, at each end
 TIME_SCALES = 3.0  # of a flow's Jacobian at the start, between two orthonormalisations
-TIMES = 256
-MAX_MEMORY = 256 * 2**20  # bytes
 
 
 @checked
+@one_thread_each()
 def covariant_vectors(
     system: System,
     inputs: Any = None,
@@ -35,16 +34,16 @@ def covariant_vectors(
     interval: float | None = None,
     transient: int | None = None,
     backward_transient: int | None = None,
-    times: int = TIMES,
+    times: int = 256,
     initial_state: Any = None,
     largest_state: float = 1e8,
-    max_memory: float = MAX_MEMORY,
+    max_memory: float = 256 * 2**20,
     inputs_description: str = "",
     dtype: str = "float64",
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Covariant Lyapunov vectors of a map along what drives it, or of a flow, by Ginelli's method.
+    """Compute covariant Lyapunov vectors of a map along what drives it, or of a flow, by Ginelli's method.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def covariant_vectors(
     steps : int, optional
         Length of an orbit of a map that nothing drives, both transients included; 10,000 where it is not given.
     seconds : float, optional
-        The same of a flow; 100 where it is not given.
+        Length of a flow's orbit; by default 100.
     interval : float, optional
         Seconds between two orthonormalisations of a flow, its steps from there on; three over the norm of
         its Jacobian at the start where it is not given.
@@ -65,7 +64,7 @@ def covariant_vectors(
         is how many are at the end, while coefficients carried backward align. Each is a fifth of all where it is not
         given.
     times : int
-        At how many steps of the rest vectors and rates are kept at most; what is largest or smallest is sought at all.
+        Number of steps of the rest at which vectors and rates are kept at most; extremes are sought at all of them.
     initial_state : array_like, shape (state,) or (sample, state), optional
         By default what the system has learned to start at, or a random state near 0, as of `lyapunov`.
     largest_state : float
@@ -119,28 +118,32 @@ def covariant_vectors(
     check_asked(system, k, largest_state, {"seconds": seconds, "interval": interval}, of_map)
     check_positive(max_memory=max_memory, times=times)
     count = k or system.state_size
-    with one_thread_each():
-        if isinstance(system, Flow):
-            tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
-        else:
-            how: dict[str, Any] = {"seed": seed, "inputs_description": inputs_description}
-            driven, _, origin = driven_orbit(
-                system, initial_state=initial_state, largest_state=largest_state, **of_map, **how
-            )
-            tangent, settings = steps_of_map(driven, largest_state), driven.settings
-        first, last = _window(tangent.count, transient, backward_transient)
-        kept, values = measured(tangent, Passes(tangent, count, first, last, max_memory, seed), first, last, times)
-    settings |= {
-        "k": count,
-        "largest_state": largest_state,
-        "times": times,
-        "steps": tangent.count,
-        "transient": first,
-        "backward_transient": tangent.count - last,
-    }
+    if isinstance(system, Flow):
+        tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
+    else:
+        driven, _, origin = driven_orbit(
+            cast(Map, system),
+            initial_state=initial_state,
+            largest_state=largest_state,
+            inputs_description=inputs_description,
+            seed=seed,
+            **of_map,
+        )
+        tangent, settings = steps_of_map(driven, largest_state), driven.settings
+    first, last = _window(tangent.count, transient, backward_transient)
+    kept, values = measured(tangent, Passes(tangent, count, first, last, max_memory, seed), first, last, times)
     words = f"{last - first:,} intervals" if isinstance(system, Flow) else over(last - first, inputs_description)
-    ds = dataset(tangent, kept, values, system, settings, f"{words} between the transients{origin}")
-    return ds.assign_attrs(verdict=why_at_zero(origin, largest_state) + ds.attrs["verdict"])
+    return dataset(
+        tangent,
+        kept,
+        values,
+        system,
+        settings
+        | {"k": count, "largest_state": largest_state, "times": times, "steps": tangent.count}
+        | {"transient": first, "backward_transient": tangent.count - last},
+        averaged=f"{words} between the transients{origin}",
+        before=why_at_zero(origin, largest_state),
+    )
 
 
 def _of_flow(
@@ -174,7 +177,7 @@ def _of_flow(
 
 
 def _window(count: int, transient: int | None, backward: int | None) -> tuple[int, int]:
-    """The first and the last step between the transients; vectors are told after each step between them."""
+    """Return the first and the last step between the transients; vectors are told after each step between them."""
     start, end = (int(TRANSIENT * count) if each is None else each for each in (transient, backward))
     if not (start >= 0 and end >= 0 and start + end < count):
         raise UserError(

@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, TangentSteps, angles_between, subspace_angles
-from dynlab.diagnostics.lyapunov.orbits import none_inside, why_cut
+from dynlab.diagnostics.lyapunov.orbits import Flags, none_inside, why_cut
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK, standard_errors, sure
 from dynlab.systems import Flow, System
@@ -113,21 +112,20 @@ def _angles(angles: Real, first: int, kept: Index) -> dict[str, Real]:
     }
 
 
-def _dimensions(exponents: Real, margin: Real, sound: NDArray[np.bool_]) -> tuple[Index, Index]:
+@np.errstate(invalid="ignore")
+def _dimensions(exponents: Real, margin: Real, sound: Flags) -> tuple[Index, Index]:
     """Return how many leading modes certainly grow and how many of the last sound ones certainly decay."""
-    with np.errstate(invalid="ignore"):
-        grows, decays = exponents > margin, exponents < -margin
+    grows, decays = exponents > margin, exponents < -margin
     unstable = np.cumprod(grows & sound, axis=1).sum(axis=1)
     stable = np.cumprod((decays | ~sound)[:, ::-1], axis=1).sum(axis=1) - (~sound).sum(axis=1)
     return unstable.astype(np.int64), np.maximum(stable, 0).astype(np.int64)
 
 
-def _separated(exponents: Real, transient: int) -> NDArray[np.bool_]:
+def _separated(exponents: Real, transient: int) -> Flags:
     """Return whether the gaps to both neighbours are wide enough for the transients."""
     gaps = exponents[:, :-1] - exponents[:, 1:]
     wide = np.pad(gaps * transient >= SEPARATED, ((0, 0), (1, 1)), constant_values=True)
-    both: NDArray[np.bool_] = wide[:, :-1] & wide[:, 1:]
-    return both
+    return wide[:, :-1] & wide[:, 1:]
 
 
 def dataset(
@@ -136,9 +134,11 @@ def dataset(
     values: dict[str, Real],
     system: System,
     settings: dict[str, Any],
+    *,
     averaged: str,
+    before: str,
 ) -> xr.Dataset:
-    """Return the Dataset of `dynlab.covariant_vectors`."""
+    """Return the Dataset of `dynlab.covariant_vectors`; its verdict says `before`, and over what is `averaged`."""
     flow = isinstance(system, Flow)
     units = {
         "rate": schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP,
@@ -153,7 +153,7 @@ def dataset(
             for name, (dims, words, kind, _) in VARIABLES.items()
         },
         settings=settings | {"separated": SEPARATED},
-        verdict=lambda ds: _verdict(ds, steps, averaged, settings),
+        verdict=lambda ds: before + _verdict(ds, steps, averaged, settings),
         method=METHOD.format(step=f"{steps.length:.3g} s" if flow else "step"),
         coords={schema.TIME: schema.time_coordinate(kept * steps.length if flow else kept, units["time"])},
         reasons={name: row[3] for name, row in VARIABLES.items()},
@@ -166,27 +166,28 @@ def _verdict(ds: xr.Dataset, steps: TangentSteps, averaged: str, settings: dict[
     why = why_cut(cut * steps.length, lost, settings["largest_state"], "seconds" in settings)
     if not inside.any():
         return f"No vector is known over {averaged}: {none_inside(len(inside), why)}"
-    counts, angles = ds["determined"].values[inside].sum(axis=1), ds["median_angle"].values[inside]
-    text = f"Over {averaged}: {ranged(counts, 0)} of {ds.sizes[schema.MODE]} covariant vectors are determined"
-    means = ds["exponent"].mean(schema.SAMPLE).dropna(schema.MODE).values
-    if len(means):
-        text += f"; exponents go from {number(means[0], 2)} to {number(means[-1], 2)} {ds['exponent'].attrs['units']}"
-    if np.isfinite(angles).any():
-        dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]
-        smallest, wrong = (ds[name].values[inside] for name in ("smallest_angle", "angle_difference"))
-        least = np.nanmin(np.maximum(smallest - wrong, 0))
-        text += (
-            f". The angle between the unstable subspace (dimension {dims[0]}) and the stable one (dimension {dims[1]}) "
-            f"is {_degrees(np.nanmedian(angles))} in the median and at least {_degrees(least)}."
-        )
-    else:
-        missing = "positive" if not ds["unstable_dimension"].values[inside].any() else "negative"
-        text += f". No exponent is {missing} beyond its error, and so there is no angle between subspaces."
-    text += " A longer run may determine some." * (not counts.any())
-    if not inside.all():
-        gone = int((~inside).sum())
-        text += f" {gone} of {len(inside)} orbits {why}, and {agree(gone)} left out."
-    return text
+    counts, means = ds["determined"].values[inside].sum(axis=1), ds["exponent"].mean(schema.SAMPLE)
+    ends = [number(each, 2) for each in means.dropna(schema.MODE).values[[0, -1]]] if means.notnull().any() else []
+    span = f"; exponents go from {' to '.join(ends)} {ds['exponent'].attrs['units']}" * bool(ends)
+    longer, gone = " A longer run may determine some." * (not counts.any()), int((~inside).sum())
+    left_out = f" {gone} of {len(inside)} orbits {why}, and {agree(gone)} left out." * bool(gone)
+    return (
+        f"Over {averaged}: {ranged(counts, 0)} of {ds.sizes[schema.MODE]} covariant vectors are determined{span}. "
+        f"{_angle(ds.isel({schema.SAMPLE: inside}))}{longer}{left_out}"
+    )
+
+
+def _angle(ds: xr.Dataset) -> str:
+    """Return the sentence on the angle between the subspaces of orbits that were not cut."""
+    if np.isnan(ds["median_angle"].values).all():
+        missing = "negative" if ds["unstable_dimension"].values.any() else "positive"
+        return f"No exponent is {missing} beyond its error, and so there is no angle between subspaces."
+    unstable, stable = (ranged(ds[f"{name}_dimension"].values, 0) for name in ("unstable", "stable"))
+    least = np.nanmin(np.maximum(ds["smallest_angle"].values - ds["angle_difference"].values, 0))
+    return (
+        f"The angle between the unstable subspace (dimension {unstable}) and the stable one (dimension {stable}) is "
+        f"{_degrees(np.nanmedian(ds['median_angle'].values))} in the median and at least {_degrees(least)}."
+    )
 
 
 def _degrees(angle: float) -> str:

@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, WORST_FIRST, judged
+from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED, WORST_FIRST, judged
 from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Measurement, measured, measurement, option
-from dynlab.errors import UserError
+from dynlab.errors import refuse
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import drive
@@ -135,29 +135,36 @@ def eigenvalue_bounds(
     rows = [_row(name, limit, measurement(name, results)) for name, limit in asked.items()]
     where = over(driven.steps, inputs_description)
     looked_at = results["spectrum"].sizes[schema.TIME] if "spectrum" in results else driven.steps
-    ds = schema.result(
+    start = schema.settings(results["lyapunov"])["initial_state"] if "lyapunov" in results else None
+    other = "lyapunov" in results and len(results) > 1 and start != driven.settings["initial_state"]
+    return schema.result(
         system,
         {name: ((schema.BOUND,), np.array([row[name] for row in rows]), words) for name, words in COLUMNS.items()},
         settings=driven.settings | given | {"times": times},
         method=METHOD.format(errors=" ".join(f"Error of {name}: {ERRORS[BOUNDS[name].diagnostic]}." for name in asked)),
         coords={schema.BOUND: np.array(list(asked))},
         reasons=dict.fromkeys(("measured", "error", "margin", "lowest", "median", "highest"), NOT_KNOWN),
-        verdict=lambda ds: _verdict(ds, where if looked_at == driven.steps else f"{looked_at:,} of {where}"),
+        verdict=lambda ds: (
+            _verdict(ds, where if looked_at == driven.steps else f"{looked_at:,} of {where}") + OTHER_ORBIT * other
+        ),
     )
-    if "lyapunov" in results and len(results) > 1:
-        start = schema.settings(results["lyapunov"])["initial_state"]
-        ds.attrs["verdict"] += OTHER_ORBIT if start != driven.settings["initial_state"] else ""
-    return ds
 
 
 def _check(asked: Mapping[str, float]) -> None:
-    if not asked:
-        raise UserError(f"No bound is set, so there is nothing to check: set at least one of {', '.join(BOUNDS)}.")
-    for name, limit in asked.items():
-        if not np.isfinite(limit):
-            raise UserError(f"{option(name)} takes a finite number, got {limit}: leave it out where there is no bound.")
-    if asked.get("min_log_gradient", -np.inf) > asked.get("max_log_gradient", np.inf):
-        raise UserError(f"{option('min_log_gradient')} is above {option('max_log_gradient')}: no gradient keeps both.")
+    low, high = "min_log_gradient", "max_log_gradient"
+    refuse(
+        {
+            f"No bound is set, so there is nothing to check: set at least one of {', '.join(BOUNDS)}.": not asked,
+            **{
+                f"{option(name)} takes a finite number, got {limit}: leave it out where there is no bound.": True
+                for name, limit in asked.items()
+                if not np.isfinite(limit)
+            },
+            f"{option(low)} is above {option(high)}: no gradient keeps both.": (
+                asked.get(low, -np.inf) > asked.get(high, np.inf)
+            ),
+        }
+    )
 
 
 def _row(name: str, limit: float, one: Measurement) -> dict[str, Any]:
@@ -165,27 +172,20 @@ def _row(name: str, limit: float, one: Measurement) -> dict[str, Any]:
     bound, values = BOUNDS[name], one.values.values
     low, high = (-np.inf, limit) if bound.is_upper else (limit, np.inf)
     widest = one.widest * max(1.0, abs(limit))
-    found = judged(values, one.errors.values, low, high, only_above=one.only_above, widest=widest)
-    at = dict(zip(one.values.dims, found.index, strict=True))
+    found, index = judged(values, one.errors.values, low, high, only_above=one.only_above, widest=widest)
+    at = dict(zip(one.values.dims, index, strict=True))
     finite = values[np.isfinite(values)]
     lowest, median, highest = np.quantile(finite, [0, 0.5, 1]) if finite.size else [np.nan] * 3
-    return {
+    return found | {
         "quantity": bound.quantity,
         "unit": bound.units,
         "is_upper": np.int8(bound.is_upper),
         "only_above": np.int8(one.only_above),
         "limit": limit,
-        "measured": found.measured,
-        "error": found.error,
-        "margin": found.margin,
         "where_sample": at.get(schema.SAMPLE, -1),
         "where_step": int(one.values[schema.TIME][at[schema.TIME]]) if schema.TIME in at else -1,
         "where_mode": at.get(schema.MODE, -1),
-        "outcome": found.outcome,
-        "reason": (one.reason or "no error estimate") if found.outcome == UNDECIDED else "",
-        "compared": found.compared,
-        "violations": found.violations,
-        "unknown": found.unknown,
+        "reason": (one.reason or "no error estimate") if found["outcome"] == UNDECIDED else "",
         "lowest": lowest,
         "median": median,
         "highest": highest,
@@ -193,7 +193,7 @@ def _row(name: str, limit: float, one: Measurement) -> dict[str, Any]:
 
 
 def _verdict(ds: xr.Dataset, where: str) -> str:
-    """A sentence for each bound, the worst outcome first."""
+    """Return a sentence for each bound, the worst outcome first."""
     ones = [ds.isel({schema.BOUND: row}) for row in range(ds.sizes[schema.BOUND])]
     ones.sort(key=lambda one: WORST_FIRST.index(str(one["outcome"].values)))
     first, *others = map(_sentence, ones)
@@ -206,11 +206,12 @@ def _sentence(one: xr.Dataset) -> str:
     limit, measured, error = (float(one[each]) for each in ("limit", "measured", "error"))
     name, sign = f"the {BOUNDS[str(one[schema.BOUND].values)].extreme}", "≤" if one["is_upper"] else "≥"
     bound = f"{sign} {number(limit, digits_against(limit, limit))}{unit}"
-    if outcome == UNDECIDED:
-        return f"whether {name} keeps its bound, {bound}, is undecided"
-    if outcome == AT_THE_BOUND:
-        return f"{name}, {with_error(measured, error)}{unit}, is within its error of its bound, {bound}"
     wide = WIDE_ERROR * abs(measured) < error < np.inf
     value = with_error(measured, error) if wide else number(measured, digits_against(measured, limit))
     is_value = f" is {value}{unit} and" if np.isfinite(measured) else ""
-    return f"{name}{is_value} {'keeps' if outcome == HOLDS else 'violates'} its bound, {bound}"
+    return {
+        UNDECIDED: f"whether {name} keeps its bound, {bound}, is undecided",
+        AT_THE_BOUND: f"{name}, {with_error(measured, error)}{unit}, is within its error of its bound, {bound}",
+        HOLDS: f"{name}{is_value} keeps its bound, {bound}",
+        VIOLATED: f"{name}{is_value} violates its bound, {bound}",
+    }[outcome]

@@ -1,12 +1,13 @@
 """The judgement of measured numbers by bounds, as far as their errors tell."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dynlab.numerics.arrays import Real
+from dynlab.words import first_that_holds
 
 HOLDS, AT_THE_BOUND, VIOLATED, UNDECIDED = "holds", "at the bound", "violated", "undecided"
 # The outcome of the whole set: the first of these that any number of it has.
@@ -19,36 +20,8 @@ def overall(outcomes: Iterable[str], *, strict: bool) -> str:
     A value at its bound passes; with `strict` it is undecided, since which side it is on is not known.
     """
     found = set(outcomes)
-    if VIOLATED in found:
-        return VIOLATED
-    return UNDECIDED if UNDECIDED in found or (strict and AT_THE_BOUND in found) else HOLDS
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The outcome of one bound.
-
-    Attributes
-    ----------
-    outcome : str
-        ``violated`` where a number is beyond the bound by more than its error; else ``undecided`` where a number or its
-        error is not known; else ``at the bound`` where a number is within its error of it; else ``holds``.
-    index : tuple of int
-        The number that shows it: of those of that outcome the one that lies farthest out, where that is known.
-    measured, error, margin : float
-        That number, its error, and how far inside the bound it lies; negative where it is outside.
-    violations, unknown, compared : int
-        Numbers that violate the bound, that are not known well enough to say, and all of them.
-    """
-
-    outcome: str
-    index: tuple[int, ...]
-    measured: float
-    error: float
-    margin: float
-    violations: int
-    unknown: int
-    compared: int
+    undecided = UNDECIDED in found or (strict and AT_THE_BOUND in found)
+    return first_that_holds({VIOLATED: VIOLATED in found, UNDECIDED: undecided, HOLDS: True})
 
 
 @np.errstate(invalid="ignore")
@@ -61,7 +34,7 @@ def judged(
     strict: bool = False,
     only_above: bool = False,
     widest: float = np.inf,
-) -> Judgement:
+) -> tuple[dict[str, Any], tuple[int, ...]]:
     """Judge numbers by a closed interval, or by one for each of them.
 
     Parameters
@@ -78,6 +51,17 @@ def judged(
         The values are themselves bounds from above, and nothing is known from below.
     widest : float
         A value near the bound with a larger error is undecided, not at the bound.
+
+    Returns
+    -------
+    columns : dict
+        ``outcome``: ``violated`` where a number is beyond the bound by more than its error; else ``undecided`` where a
+        number or its error is not known; else ``at the bound`` where a number is within its error of it; else
+        ``holds``. ``measured``, ``error`` and ``margin``: the number that shows it, its error, and how far inside the
+        bound it lies, negative where it is outside. ``violations``, ``unknown`` and ``compared``: how many numbers
+        violate the bound, are not known well enough to say, and are there.
+    index : tuple of int
+        The number that shows the outcome: of those that have it the one farthest out, where that is known.
     """
     low, high, errors = (np.broadcast_to(np.asarray(each, dtype=float), values.shape) for each in (low, high, errors))
     about, margins = ~np.isnan(low), np.fmin(values - low, high - values)
@@ -93,7 +77,10 @@ def judged(
     outcome = next(name for name in WORST_FIRST if classes[name].any())
     farthest = int(np.nan_to_num(margins[classes[outcome]], nan=np.inf).argmin())
     index = tuple(np.argwhere(classes[outcome])[farthest].tolist())
-    shown = (float(values[index]), float(errors[index]), float(margins[index]))
-    return Judgement(
-        outcome, index, *shown, *(int(each.sum()) for each in (classes[VIOLATED], classes[UNDECIDED], about))
-    )
+    shown = {"measured": values, "error": errors, "margin": margins}
+    counts = {"violations": classes[VIOLATED], "unknown": classes[UNDECIDED], "compared": about}
+    return (
+        {"outcome": outcome}
+        | {name: float(each[index]) for name, each in shown.items()}
+        | {name: int(each.sum()) for name, each in counts.items()}
+    ), index

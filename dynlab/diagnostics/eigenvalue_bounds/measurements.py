@@ -101,7 +101,7 @@ def measurement(name: str, results: Mapping[str, xr.Dataset]) -> Measurement:
 
 
 def _of_exponents(ds: xr.Dataset) -> Measurement:
-    """The mean over samples with its error, as the diagnostic states them: an exponent is an average itself.
+    """Return the mean over samples with its error, as the diagnostic states them: an exponent is an average itself.
 
     Samples that differ beyond their errors have none in common, and are judged one by one.
     """

@@ -28,7 +28,7 @@ from dynlab.errors import UserError
 from dynlab.systems import System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.trajectories.simulation import orbit, prepare
+from dynlab.trajectories.driven import drive, in_float64
 from dynlab.words import counted, joined, number, share
 
 METHOD = (
@@ -121,22 +121,22 @@ def ernn_convergence(
         raise UserError(f"Convergence is that of ERNN's inner iteration; {system.name!r} has none: give an ERNN.")
     check_positive(eta=eta)
     check_at_least(1, iterations=iterations, times=times)
-    analysed, driving, initial = prepare(system, inputs, None, dtype, device)
-    driven = analysed.drive(driving)
-    states = orbit(analysed, driven, initial).double().cpu()
-    steps = np.unique(np.linspace(driven.shape[1] / min(times, driven.shape[1]), driven.shape[1], times).astype(int))
+    driven = drive(system, inputs, None, dtype=dtype, device=device, seed=seed, inputs_description="")
+    samples, last = len(driven.states), driven.steps
+    steps = np.unique(np.linspace(last / min(times, last), last, times).astype(int))
     # the inner flows of every (sample, time) in one row; h_{k−1} is at k − 1, and so is x_k among the inputs
     exact, before = frozen(system), torch.as_tensor(steps) - 1
-    flow = InnerFlow(exact, *(part[:, before].reshape(-1, part.shape[-1]) for part in (states, driven.double().cpu())))
+    given = (in_float64(part).cpu()[:, before] for part in (driven.states, driven.inputs))
+    flow = InnerFlow(exact, *(part.flatten(0, 1) for part in given))
     etas = (
-        exact.step_etas(before).repeat(1, len(states))
+        exact.step_etas(before).repeat(1, samples)
         if eta is None
         else torch.full((1, len(flow.state)), eta, dtype=torch.float64)
     )
     return schema.result(
         system,
-        _table(flow, etas, iterations, np.random.default_rng(seed), (len(states), len(steps))),
-        settings={"eta": eta, "iterations": iterations, "times": times, "inputs": list(driving.shape)}
+        _table(flow, etas, iterations, np.random.default_rng(seed), (samples, len(steps))),
+        settings={"eta": eta, "iterations": iterations, "times": times, "inputs": driven.settings["inputs_shape"]}
         | {"dtype": dtype, "device": device, "seed": seed},
         verdict=verdict,
         method=METHOD,
@@ -236,7 +236,7 @@ def verdict(ds: xr.Dataset) -> str:
 
 
 def _rates(ds: xr.Dataset, nearing: NDArray[np.bool_]) -> str:
-    """The measured and the predicted factor per iteration, medians over the steps where they are known."""
+    """Return the measured and the predicted factor per iteration, medians over the steps where they are known."""
     settled = nearing & (ds["settled"].values == 1)
     if not nearing.any():
         return ""

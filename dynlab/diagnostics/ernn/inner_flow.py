@@ -1,6 +1,5 @@
 """ERNN's inner flow g' = F(g): its equilibria, and the iteration g ← g + η F(g) towards them."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +27,7 @@ FARTHEST = 1e3  # times a state's size: a step of Newton's leads no farther
 REACH = 2.0  # z = g + s h is sought within this many times max(1, |z| where the iteration starts)
 
 
-@dataclass(frozen=True)
-class InnerFlow:
+class InnerFlow(NamedTuple):
     """F for many steps k at once.
 
     Attributes
@@ -46,11 +44,11 @@ class InnerFlow:
     input: Tensor
 
     def velocity(self, g: Tensor, points: Tensor | slice = slice(None)) -> Tensor:
-        """F(g) of states (k, n) at these points."""
+        """Return F(g) of states (k, n) at these points."""
         return self.system.inner_velocity(g, self.state[points], self.input[points])
 
     def jacobian(self, g: Tensor, points: Tensor | slice = slice(None)) -> Tensor:
-        """∇F(g), shape (k, n, n)."""
+        """Return ∇F(g), shape (k, n, n)."""
         dense = self.system.inner_jacobian(g, self.state[points], self.input[points]).dense()
         return dense.expand(len(g), *dense.shape[-2:])
 
@@ -151,7 +149,7 @@ def iterates(flow: InnerFlow, start: Tensor, etas: Tensor, iterations: int) -> T
 
 
 def theorem_2(flow: InnerFlow, states: Tensor, etas: Tensor) -> NDArray[np.float64]:
-    """‖F + η ∇F·F‖₂/‖F‖₂ at each iterate, shape (iteration + 1, point); NaN where F is rounding or not finite."""
+    """Return ‖F + η ∇F·F‖₂/‖F‖₂ at each iterate, (iteration + 1, point); NaN where F is rounding or not finite."""
     F = flow.velocity(states)
     along = flow.system.inner_jacobian(states, flow.state, flow.input).apply(F.unsqueeze(-1)).squeeze(-1)
     eta = etas[torch.arange(len(states)) % len(etas)].unsqueeze(-1)
@@ -161,7 +159,7 @@ def theorem_2(flow: InnerFlow, states: Tensor, etas: Tensor) -> NDArray[np.float
 
 
 def corollary_1(flow: InnerFlow, states: Tensor, etas: Tensor) -> NDArray[np.float64]:
-    """‖I + η ∇F‖₂ at each iterate, shape (iteration + 1, point); NaN where the iterate is not finite.
+    """Return ‖I + η ∇F‖₂ at each iterate, shape (iteration + 1, point); NaN where the iterate is not finite.
 
     Near the last iterate it is computed once, for that one.
     """
@@ -178,7 +176,7 @@ def corollary_1(flow: InnerFlow, states: Tensor, etas: Tensor) -> NDArray[np.flo
 
 @np.errstate(divide="ignore")  # a mode that one step of the cycle removes
 def predicted_rates(flow: InnerFlow, equilibria: NDArray[np.float64], etas: Tensor) -> NDArray[np.float64]:
-    """ρ(∏(I + η_i ∇F))^{1/K} at the equilibria, shape (point,): the eigenvalues are ∏(1 + η_i λ) of ∇F's λ."""
+    """Return ρ(∏(I + η_i ∇F))^{1/K} at the equilibria, shape (point,): the eigenvalues are ∏(1 + η_i λ) of ∇F's λ."""
     matrices = flow.jacobian(torch.as_tensor(equilibria)).numpy()
     factors = 1 + etas.numpy()[:, :, None] * approximate_eigenvalues(matrices)
     rates = np.exp(np.log(np.abs(factors)).mean(axis=0).max(axis=-1))
@@ -186,7 +184,7 @@ def predicted_rates(flow: InnerFlow, equilibria: NDArray[np.float64], etas: Tens
 
 
 def _norms(flow: InnerFlow, g: Tensor, eta: Tensor, points: Tensor) -> NDArray[np.float64]:
-    """‖I + η ∇F‖₂ at states (k, n) of these points; NaN at those that are not finite."""
+    """Return ‖I + η ∇F‖₂ at states (k, n) of these points; NaN at those that are not finite."""
     identity, norms = torch.eye(g.shape[-1]).to(g), np.zeros(len(g))
     for some in slices(len(g), NUMBERS_AT_ONCE / g.shape[-1] ** 2):
         matrices = identity + eta[some, None, None] * flow.jacobian(g[some], points[some])
@@ -218,5 +216,5 @@ def measured_rate(distance: NDArray[np.float64], floor: float, cycle: int = 1) -
 
 
 def floor_of(equilibrium: NDArray[np.float64], error: float) -> float:
-    """The distance below which an iterate cannot be told from an equilibrium (state,) known up to `error`."""
+    """Return the distance below which an iterate cannot be told from an equilibrium (state,) known up to `error`."""
     return max(ROUNDING * np.finfo(np.float64).eps * max(1.0, float(np.linalg.norm(equilibrium))), error)

@@ -4,24 +4,24 @@ At the end stand the networks and the input of Figure 1 of the ERNN paper: rando
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.ernn.inner_flow import InnerFlow, inner_equilibria, iterates
 from dynlab.errors import UserError
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.systems.fastgrnn import FastRNN
 from dynlab.systems.vanilla import Vanilla
-from dynlab.trajectories import simulation
+from dynlab.trajectories.driven import Driven, drive
 from dynlab.words import at_most, counted, number
 
 CURVE_POINTS = 401
@@ -65,7 +65,7 @@ def ernn_manifold(
     beside : mapping of str to Map, optional
         Networks of the same sizes to be driven alike, by the name under which they are shown.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Zero where it is not given.
+        By default zero.
     dtype, device : str
         Type and device of the computation.
     seed : int
@@ -102,18 +102,14 @@ def ernn_manifold(
             f"Only an ERNN has an equilibrium manifold, got a {system.name!r} network; choose one of those."
         )
     networks: dict[str, Map] = {"ernn": system, **(beside or {})}
-    copies: dict[str, Map] = {}
-    states: list[Tensor] = []
-    for name, network in networks.items():
-        copies[name], given, initial = simulation.prepare(network, inputs, initial_state, dtype, device)
-        states.append(simulation.orbit(copies[name], copies[name].drive(given), initial))
-    exact, given, _ = simulation.prepare(system, inputs, initial_state, dtype, device)
+    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": ""}
+    driven = [drive(network, inputs, initial_state, **where) for network in networks.values()]
     ernns = {name: network for name, network in networks.items() if isinstance(network, ERNN)}
     return schema.result(
         system,
-        _table(exact, copies, torch.stack(states), exact.drive(given), np.random.default_rng(seed)),
+        _table(driven, np.random.default_rng(seed)),
         settings={
-            "initial_state": states[0][:, 0].tolist(),
+            "initial_state": driven[0].states[:, 0].tolist(),
             "beside": list(beside or {}),
             "inner": {name: [network.inner_steps, network.eta.mean().item()] for name, network in ernns.items()},
             "start": system.start,
@@ -126,20 +122,19 @@ def ernn_manifold(
         method=METHOD,
         coords={
             schema.NETWORK: schema.variable((schema.NETWORK,), np.array(list(networks), dtype=object), "network"),
-            schema.TIME: schema.time_coordinate(np.arange(states[0].shape[1])),
+            schema.TIME: schema.time_coordinate(np.arange(driven[0].steps + 1)),
         },
         reasons=REASONS,
     )
 
 
-def _table(
-    system: ERNN, networks: dict[str, Map], states: Tensor, driven: Tensor, generator: np.random.Generator
-) -> dict[str, tuple[Any, ...]]:
-    """Return all variables, from the states (network, sample, time + 1, state) and what drove them."""
+def _table(every: list[Driven], generator: np.random.Generator) -> dict[str, tuple[Any, ...]]:
+    """Return all variables from the trajectories of the networks, of which the first is an ERNN."""
     dims = (schema.NETWORK, schema.SAMPLE, schema.TIME, schema.STATE)
+    system, driven, states = cast(ERNN, every[0].system), every[0].inputs, torch.stack([each.states for each in every])
     sums, equilibria, single = (torch.full_like(states, torch.nan) for _ in range(3))
     residuals, nothing = single[..., 0], states.new_zeros(states.shape[-1])
-    for i, network in enumerate(networks.values()):
+    for i, network in enumerate(each.system for each in every):
         if isinstance(network, ERNN):
             sums[i, :, 1:] = states[i, :, 1:] + network.sign * states[i, :, :-1]
             equilibria[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
@@ -165,7 +160,7 @@ def _table(
 
 
 def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.random.Generator) -> Tensor:
-    """Roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state), NaN where there is none."""
+    """Return roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state), NaN where there is none."""
     inputs, n = driven.reshape(-1, driven.shape[-1]), network.state_size
     flow = InnerFlow(network, starts.new_zeros(len(inputs), n), inputs)
     # Off the network's own state, lest a state that is nearly an equilibrium be returned as the equilibrium.
@@ -211,31 +206,24 @@ INNER_STEPS, ETA = 40, 0.6  # the slowest mode of the inner iteration shrinks to
 TRAINED_INNER_STEPS, TRAINED_ETA = 5, 0.01  # the paper's own setting for training
 
 
-class Example(NamedTuple):
-    """Arguments of `dynlab.ernn_manifold`."""
-
-    system: ERNN
-    beside: dict[str, Map]
-    inputs: NDArray[np.float64]
-    initial_state: tuple[float, float]
-
-
-def random_planar_networks(seed: int = SEED, steps: int = STEPS) -> Example:
-    """RNN, FastRNN and two ERNNs with the same random U, W and b, and a random walk of increments with variance 10.
+def random_planar_networks(seed: int = SEED, steps: int = STEPS) -> tuple[ERNN, Real, dict[str, Any]]:
+    """Return an RNN, a FastRNN and two ERNNs with the same random U, W and b, and a walk, for `ernn_manifold`.
 
     Parameters
     ----------
     seed : int
         Seed of the weights (normal: U with variance 1/2, W with deviation 0.1, b with deviation 0.5) and of the walk.
     steps : int
-        Length of the walk.
+        Length of the walk, whose increments have variance 10.
 
     Returns
     -------
-    Example
-        The ERNN whose inner iteration converges (K = 40, η = 0.6, started at 0 as the paper's equation 13 has it), and
-        beside it ``ernn K=5`` with the paper's η = 0.01, started at the previous state, ``rnn`` and ``fastrnn``. All
-        use tanh, and φ(U · + W x + b) without the outer P.
+    system : ERNN
+        One whose inner iteration converges: K = 40, η = 0.6, started at 0 as the paper's equation 13 has it.
+    inputs : ndarray, shape (time, 1)
+    options : dict
+        ``initial_state``, and ``beside``: ``ernn K=5`` with the paper's η = 0.01, started at the previous state,
+        ``rnn`` and ``fastrnn``. All use tanh, and φ(U · + W x + b) without the outer P.
 
     References
     ----------
@@ -253,11 +241,11 @@ def random_planar_networks(seed: int = SEED, steps: int = STEPS) -> Example:
     for network, names in ((system, "U.weight W b"), (trained, "U.weight W b"), (rnn, "W V b"), (fastrnn, "U W b")):
         network.double().load_state_dict(dict(zip(names.split(), (U, W, b), strict=True)), strict=False)
     system.name = "ernn"
-    beside: dict[str, Map] = {"ernn K=5": trained, "rnn": rnn, "fastrnn": fastrnn}
-    return Example(system, beside, walk[:, None], INITIAL_STATE)
+    beside = {"ernn K=5": trained, "rnn": rnn, "fastrnn": fastrnn}
+    return system, walk[:, None], {"beside": beside, "initial_state": INITIAL_STATE}
 
 
 def chosen(seed: int) -> str:
-    """A sentence for captions on where the networks come from, and why the default seed is no other."""
+    """Return a sentence for captions on where the networks come from, and why the default seed is no other."""
     why = ", for which every input has exactly one equilibrium (‖U‖₂ = 0.92 < 1) and the manifold has a bend"
     return f"The networks are random, from seed {seed}{why if seed == SEED else ''}."

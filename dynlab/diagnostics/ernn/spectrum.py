@@ -44,7 +44,7 @@ def ernn_spectrum(
     inputs : array_like, shape (time, input) or (sample, time, input), optional
         By default those recorded with the system.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Zero where it is not given.
+        By default zero.
     times : int
         Number of steps of a sequence that are linearised, evenly spaced.
     inputs_description : str

@@ -67,7 +67,7 @@ class DistinctRoots:
     Attributes
     ----------
     held : Held
-        In float64 on the CPU.
+        System in float64 on the CPU.
     found : list of Root
         One of them stands for all whose place rounding leaves open by more than 1e-7: the one with the smallest
         residual, of equal ones the one nearest to 0.
@@ -190,7 +190,7 @@ def affine_root(exact: Held) -> Root | None:
     Parameters
     ----------
     exact : Held
-        In float64 on the CPU.
+        System in float64 on the CPU.
     """
     n, sought = exact.system.state_size, equations(exact)
     zero = torch.zeros(1, n, dtype=torch.float64)

@@ -12,12 +12,19 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points import proofs
-from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
 from dynlab.diagnostics.fixed_points.layers import Search, search
 from dynlab.diagnostics.fixed_points.slow_points import with_slow_points
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, verdict
-from dynlab.diagnostics.fixed_points.verification import REASONS, Record, of_points, of_starts, order, records
+from dynlab.diagnostics.fixed_points.verification import (
+    INCOMPLETE,
+    REASONS,
+    Record,
+    of_points,
+    of_starts,
+    order,
+    records,
+)
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map, System
@@ -71,10 +78,10 @@ def fixed_points(
         Number of starts of a round of a search, or the starts themselves. By default 256, and fewer where a layer of a
         stack, or another map, has more than 128 dimensions.
     slow_points : float, optional
-        Also keep slow points: local minima of q = ½ ‖step(h, x) − h‖₂² with q up to this. A start near one that is led
-        on to a fixed point is counted there.
+        Largest q of slow points that are kept too: local minima of q = ½ ‖step(h, x) − h‖₂². A start near one that is
+        led on to a fixed point is counted there.
     certify : bool
-        Also prove, in ball arithmetic, that each exists and where its eigenvalues lie (extra ``certify``).
+        Prove in ball arithmetic that each exists and where its eigenvalues lie (extra ``certify``).
     certificates : str or Path, optional
         A folder for the proofs as files, which `dynlab.certificate_check` checks on its own; implies `certify`.
     dtype, device : str
@@ -131,12 +138,11 @@ def fixed_points(
     """
     certify = certify or certificates is not None
     check_positive(slow_points=slow_points)
-    if isinstance(starts, int):
-        check_at_least(1, starts=starts)
+    count = starts if isinstance(starts, int) else usual_starts(system)
+    check_at_least(1, starts=count)
     if certificates is not None:
         proofs.check_folder(certificates)  # before the search, which takes longer
     held, driven = under_constant_input(system, inputs, at, at_step)
-    count = starts if isinstance(starts, int) else usual_starts(system)
     given = None if starts is None or isinstance(starts, int) else given_starts(held, starts)
     visited = driven_states(held.system, driven) if driven is not None and isinstance(held.system, Map) else None
     found = search(held, count=count, given=given, visited=visited, dtype=number_type(dtype), device=device, seed=seed)
@@ -144,8 +150,7 @@ def fixed_points(
         found = with_slow_points(held, found, given, visited, count, slow_points, seed)
     rows = _in_order(held, found, certify, seed)
     variables = of_points(rows, found, system.state_size, held.is_flow) | of_starts(found, held.is_flow)
-    said = verdict(rows, found, system)
-    said = under_input(said, at) if system.network_input_size else said
+    said = under_input(verdict(rows, found, system), at, system.network_input_size)
     if certify:
         variables |= proofs.of_certificates(rows, system.state_size)
         said += proofs.verdict(rows)

@@ -55,12 +55,12 @@ class Layer:
 
     @property
     def state(self) -> Tensor:
-        """The layer's state, shape (m,)."""
+        """Return the layer's state, shape (m,)."""
         return self.lifted(torch.as_tensor(self.root.state), self.whole.input)
 
     @property
     def error(self) -> float:
-        """The distance by which the root is taken to be off."""
+        """Return the distance by which the root is taken to be off."""
         scale = max(1.0, float(np.linalg.norm(self.root.state)))
         if self.root.status == FIXED:
             return self.root.error
@@ -75,12 +75,12 @@ class Point:
 
     @property
     def state(self) -> np.ndarray:
-        """The joint state, shape (n,)."""
+        """Return the joint state, shape (n,)."""
         return np.concatenate([layer.state.numpy() for layer in self.layers])
 
     @property
     def status(self) -> str:
-        """`FIXED` where every layer's point is alone, else that of one that is not."""
+        """Return `FIXED` where every layer's point is alone, else that of one that is not."""
         return next((layer.root.status for layer in self.layers if layer.root.status != FIXED), FIXED)
 
 
@@ -99,7 +99,7 @@ def search(
     Parameters
     ----------
     held : Held
-        In float64 on the CPU.
+        System in float64 on the CPU.
     count : int
         Random starts of a round.
     given : Tensor, shape (start, n), optional
@@ -108,7 +108,7 @@ def search(
         States along driven trajectories; without them along orbits from random states.
     seed : int or numpy.random.Generator
     dtype, device : torch.dtype and str
-        In which Newton's method begins.
+        Type and device in which Newton's method begins.
 
     Returns
     -------

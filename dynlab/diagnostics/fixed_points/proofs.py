@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dynlab import schema
 from dynlab.diagnostics.fixed_points.distinct_roots import AT_KINK, FIXED, SLOW
-from dynlab.diagnostics.fixed_points.verification import MODES, POINT, Record, columns
+from dynlab.diagnostics.fixed_points.verification import MODES, POINT, Record
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
 from dynlab.numerics.kinds import Kind, kind_of_map
@@ -112,7 +113,7 @@ def of_certificates(rows: list[Record], size: int) -> dict[str, xr.Variable]:
         "certificate_reason": (POINT, str, [c.reason or PROVED for c in proofs], "proved, or why it is not"),
         "eigenvalue_radius": (MODES, float, radii, "radius of a disc about μ that surely holds it"),
     }
-    return columns(table, len(rows), size)
+    return schema.columns(table, size)
 
 
 def verdict(rows: list[Record]) -> str:

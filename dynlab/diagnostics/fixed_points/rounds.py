@@ -115,7 +115,7 @@ def search(
     Parameters
     ----------
     held, fast : Held
-        In float64 on the CPU, and as Newton's method begins.
+        System in float64 on the CPU, and as Newton's method begins.
     count : int
     given : Tensor, shape (start, n), optional
         The only starts.
@@ -205,30 +205,30 @@ def outside(held: Held, states: Tensor) -> NDArray[np.bool_]:
 
 
 def unseen_share(counts: NDArray[np.integer], starts: int) -> float:
-    """Good and Turing's estimate n₁/N of the share; NaN without starts.
+    """Return Good and Turing's estimate n₁/N of the share; NaN without starts.
 
     Parameters
     ----------
     counts : ndarray of int, shape (point,)
-        How many of the random starts ended at each.
+        Number of random starts that ended at each.
     starts : int
-        How many there were, those that ended nowhere included.
+        Number of all of them, those that ended nowhere included.
     """
     return float((counts == 1).sum() / starts) if starts else np.nan
 
 
 def share_bound(new: int, starts: int, test: int, searches: int = 1) -> float:
-    """An upper bound on the share of starts that end outside a list, from starts drawn after it was made.
+    """Return an upper bound on the share of starts that end outside a list, from starts drawn after it was made.
 
     Parameters
     ----------
     new : int
-        How many of them ended outside.
+        Number of them that ended outside.
     starts : int
     test : int
         The number of this test, from 1: all tests of a search together fail with probability `WRONG` at most.
     searches : int
-        How many searches share that probability.
+        Number of searches that share that probability.
 
     Examples
     --------

@@ -42,9 +42,7 @@ def usual_starts(system: System) -> int:
 
 def cells_of(system: System) -> list[Cell]:
     """Return the layers of a system of torch's, from the lowest up, which are searched one by one; none of others."""
-    if isinstance(system, Stack):
-        return system.layers()
-    return [system] if isinstance(system, Cell) else []
+    return system.layers() if isinstance(system, Stack) else [system] if isinstance(system, Cell) else []
 
 
 def driven_states(system: Map, driven: Tensor) -> Tensor:
@@ -161,10 +159,7 @@ def path_ends(held: Held, centers: Tensor, roots: Tensor | None = None) -> Tenso
     if held.is_flow or bound is None or not torch.isfinite(bound).all():
         return centers[:0]
     sought, sign = equations(held), -1.0 if is_gated(held) else 1.0
-
-    def ends(rows: slice) -> tuple[Tensor]:
-        begun = [None] * len(centers) if roots is None else list(roots)
-        each = list(zip(centers, begun, strict=True))[rows]
-        return (torch.stack([end_of_path(sought, sign, center, root) for center, root in each]),)
-
-    return torch.as_tensor(in_threads(ends, len(centers))[0])
+    each = list(zip(centers, [None] * len(centers) if roots is None else roots, strict=True))
+    return in_threads(
+        lambda rows: (torch.stack([end_of_path(sought, sign, *one) for one in each[rows]]),), len(centers)
+    )[0]

@@ -1,5 +1,6 @@
 """The points that a search found, and how sure it is to have found all, in a few sentences."""
 
+from collections import Counter
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ from dynlab.diagnostics.fixed_points.rounds import Search
 from dynlab.diagnostics.fixed_points.verification import Record
 from dynlab.systems import Euler, Flow, System
 from dynlab.systems.base import Integrator
-from dynlab.words import agree, at_most, counted, joined, number, of_map, place
+from dynlab.words import agree, at_most, counted, first_that_holds, joined, number, of_map, place
 
 # What is said of points of each other status.
 OTHERS = {
@@ -28,16 +29,20 @@ def verdict(rows: list[Record], found: Search, system: System) -> str:
     rows : list of Record
     found : Search
     system : System
-        That was searched: a flow has equilibria, and a map may be one of Euler's.
+        System that was searched: a flow has equilibria, and a map may be one of Euler's.
     """
     noun, matrix = ("equilibrium", "J") if isinstance(system, Flow) else ("fixed point", "I − J")
-    text, statuses = _points([row for row in rows if row.status == FIXED], noun, found.affine), [r.status for r in rows]
-    others = [f"{counted(statuses.count(each), 'point')} {OTHERS[each]}" for each in OTHERS if each in statuses]
-    if others:
-        text += f" There {agree(len(rows) - statuses.count(FIXED))} also {joined(others)}."
-    if dimension := max((row.dimension for row in rows), default=0):
-        text += f" {matrix} is singular in {counted(dimension, 'direction')}."
-    return " ".join(filter(None, [text, map_of_flow(system), coverage(found)]))
+    points, counts = [row for row in rows if row.status == FIXED], Counter(row.status for row in rows)
+    others = [f"{counted(counts[each], 'point')} {words}" for each, words in OTHERS.items() if counts[each]]
+    dimension = max((row.dimension for row in rows), default=0)
+    sentences = [
+        _points(points, noun, found.affine),
+        f"There {agree(len(rows) - len(points))} also {joined(others)}." * bool(others),
+        f"{matrix} is singular in {counted(dimension, 'direction')}." * bool(dimension),
+        map_of_flow(system),
+        coverage(found),
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def map_of_flow(system: System) -> str:
@@ -48,15 +53,15 @@ def map_of_flow(system: System) -> str:
     return f"This is about {method} map with step {number(system.step_size)} s, not about the flow itself."
 
 
-def under_input(said: str, at: Any) -> str:
-    """Return what is said of a network, with the input that is held before it.
+def under_input(said: str, at: Any, has_input: object = True) -> str:
+    """Return what is said of a network, with the input that is held before it, if it has one.
 
     Examples
     --------
     >>> under_input("No fixed point was found.", "zero"), under_input("1 fixed point.", [0.5, -1])
     ('With the input held at zero: no fixed point was found.', 'With the input held at (0.5, −1): 1 fixed point.')
     """
-    return f"With the input held at {_values(at)}: {said[:1].lower()}{said[1:]}"
+    return f"With the input held at {_values(at)}: {said[:1].lower()}{said[1:]}" if has_input else said
 
 
 def held_input(at: Any) -> str:
@@ -83,13 +88,16 @@ def coverage(found: Search) -> str:
     sure = found.confidence
     if sure is None:
         return ""
-    if sure.index_sum is not None and sure.index_sum != 1:
-        count = abs(1 - sure.index_sum)
-        missing = f"At least {counted(count, 'point')} {agree(count)} missing"
-        return f"{missing}: the indices of a bounded map's fixed points sum to 1, these to {sure.index_sum}."
-    share = at_most(100 * sure.bound, 2)
-    said = f"Missing points, if any, attract at most {share} % of random searches (95 % confidence)."
-    return said if sure.complete else f"The search stopped while it still found new points. {said}"
+    missing = 0 if sure.index_sum is None else abs(1 - sure.index_sum)
+    least = f"At least {counted(missing, 'point')} {agree(missing)} missing"
+    share = f"Missing points, if any, attract at most {at_most(100 * sure.bound, 2)} % of random searches"
+    return first_that_holds(
+        {
+            f"{least}: the indices of a bounded map's fixed points sum to 1, these to {sure.index_sum}.": missing,
+            f"{share} (95 % confidence).": sure.complete,
+            f"The search stopped while it still found new points. {share} (95 % confidence).": True,
+        }
+    )
 
 
 def _points(points: list[Record], noun: str, affine: bool) -> str:

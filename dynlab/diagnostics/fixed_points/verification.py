@@ -1,12 +1,15 @@
-"""The verification of fixed points, by residual, fsolve, eigenvalues and kind, and the variables of the Dataset."""
+"""The verification of fixed points, by residual, fsolve, eigenvalues and kind, and the variables of the Dataset.
 
+At the end stands what other diagnostics take of such a Dataset: the points that are verified, and their modes.
+"""
+
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.distinct_roots import (
@@ -21,12 +24,14 @@ from dynlab.diagnostics.fixed_points.distinct_roots import (
 from dynlab.diagnostics.fixed_points.layers import Layer, Point
 from dynlab.diagnostics.fixed_points.rounds import Search
 from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
-from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.arrays import Complex, Index, Real
 from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.eigenvectors import Eigenmodes, eigenmodes
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.numerics.roots import ROUNDINGS, rounding, tolerance
 from dynlab.numerics.threads import in_threads
 from dynlab.program.differentiation import jacobian_and_error
+from dynlab.systems import System, frozen
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
 
@@ -43,6 +48,8 @@ REASONS = {
     "certificate_radius": NOT_PROVED,
     "eigenvalue_radius": NOT_PROVED,
 }
+INCOMPLETE = "incomplete"  # the attribute that says so of a search that missed points, or may have
+VERIFIED = (FIXED, NOT_ISOLATED)  # what is no root, or not the one fsolve found, is not interpreted
 POINT, MODES = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.MODE)
 
 
@@ -67,7 +74,7 @@ def records(held: Held, points: list[Point], direction: Real) -> list[Record]:
     Parameters
     ----------
     held : Held
-        In float64 on the CPU.
+        System in float64 on the CPU.
     points : list of Point
     direction : ndarray, shape (n,)
         The unit vector along which fsolve starts off the root.
@@ -79,7 +86,7 @@ def records(held: Held, points: list[Point], direction: Real) -> list[Record]:
     return [_record(held, point, [parts[id(layer)] for layer in point.layers]) for point in points]
 
 
-def order(rows: list[Record]) -> NDArray[np.int64]:
+def order(rows: list[Record]) -> Index:
     """Return the rows' order by status, then by the number of growing directions, then by coordinates."""
     if not rows:
         return np.zeros(0, dtype=np.int64)
@@ -173,38 +180,56 @@ def of_points(rows: list[Record], found: Search, size: int, is_flow: bool) -> di
         "undecided_directions": (POINT, np.int64, [kind.undecided for kind in kinds], "directions undecided"),
     }
     starts = np.bincount(assignment[assignment >= 0], minlength=len(rows))
-    return columns(table, len(rows), size) | {
+    return schema.columns(table, size) | {
         "starts": schema.variable(POINT, starts, "starts that ended there"),
         "assignment": schema.variable((schema.SAMPLE,), assignment, "number of the fixed point, −1 none"),
-    }
-
-
-def columns(table: dict[str, tuple[Any, ...]], count: int, size: int) -> dict[str, xr.Variable]:
-    """Return the variables of a table of dimensions, type, values of each of `count` points, long name and units."""
-    return {
-        name: schema.variable(dims, np.array(values, dtype).reshape((count, size)[: len(dims)]), *words)
-        for name, (dims, dtype, values, *words) in table.items()
     }
 
 
 def of_starts(found: Search, is_flow: bool) -> dict[str, xr.Variable]:
     """Return the variables of the starts, and how sure the search is."""
     starts, sure, rate = found.starts, found.confidence, schema.PER_SECOND if is_flow else schema.ONE
-    each = (schema.SAMPLE,)
+    each, layers = (schema.SAMPLE,), starts["layer"] if starts["layer"].max() > 1 else None
+    share = "estimated share of random starts that end at unseen points"
+    bound = "bound on the share of random starts that end at points not listed, 95 % confidence"
+    indices = "sum of the points' indices sign det(I − J); of a bounded map 1 where none is missing"
     table: dict[str, tuple[Any, ...]] = {
         "outcome": (each, starts["outcome"], "what became of the start"),
         "origin": (each, starts["origin"], "where the start is from"),
         "iterations": (each, starts["iterations"], "iterations of the search from the start"),
         "converged": (each, np.isin(starts["outcome"], (FIXED, NOT_ISOLATED)), "the start ended at a root"),
         "end_residual": (each, starts["residual"], "residual where the start ended", rate),
+        "layer": (each, layers, "layer whose search had the start, from 1"),
+        "unseen_share": ((), sure and sure.share, share),
+        "unseen_share_bound": ((), sure and sure.bound, bound),
+        "index_sum": ((), sure and sure.index_sum, indices),
     }
-    if starts["layer"].max() > 1:
-        table["layer"] = each, starts["layer"], "layer whose search had the start, from 1"
-    if sure is not None:
-        share = "estimated share of random starts that end at unseen points"
-        bound = "bound on the share of random starts that end at points not listed, 95 % confidence"
-        table |= {"unseen_share": ((), sure.share, share), "unseen_share_bound": ((), sure.bound, bound)}
-    if sure is not None and sure.index_sum is not None:
-        indices = "sum of the points' indices sign det(I − J); of a bounded map 1 where none is missing"
-        table["index_sum"] = (), sure.index_sum, indices
-    return {name: schema.variable(*row) for name, row in table.items()}
+    return {name: schema.variable(*row) for name, row in table.items() if row[1] is not None}
+
+
+def held_map(system: System, found: xr.Dataset) -> Held:
+    """Return the held system of a Dataset of `dynlab.fixed_points`, in float64 on the CPU."""
+    settings = schema.settings(found)
+    return Held(frozen(system), torch.tensor(settings["input"], dtype=torch.float64), settings["at_step"])
+
+
+def verified(found: xr.Dataset) -> xr.Dataset:
+    """Return those of the fixed points that are roots, verified, and have a derivative, in the same order."""
+    known = np.isfinite(found["eigenvalue"].values).all(axis=1)
+    return found.isel({schema.FIXED_POINT: np.isin(found["status"].values, VERIFIED) & known})
+
+
+def also_incomplete(found: xr.Dataset) -> str:
+    """Return the last sentence of a verdict on the points, where their search is incomplete."""
+    return f" {found.attrs[INCOMPLETE]}" if INCOMPLETE in found.attrs else ""
+
+
+def leading_modes(held: Held, found: xr.Dataset, counts: Sequence[int]) -> list[Eigenmodes]:
+    """Return the first so many modes at each: of a large network all of them are more than the memory should hold."""
+    states, errors = torch.as_tensor(found["fixed_point_state"].values), found["eigenvalue_error"].values
+
+    def work(rows: slice) -> tuple[list[Eigenmodes]]:
+        each, blocks = zip(states[rows], errors[rows], counts[rows], strict=True), held.system.blocks
+        return ([eigenmodes(held_matrices(held, h).numpy(), error, blocks, count) for h, error, count in each],)
+
+    return in_threads(work, len(states))[0]

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
-from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points.verification import also_incomplete, held_map
 from dynlab.diagnostics.geometry.unstable_manifold import (
     growing_directions,
     growing_modes,
@@ -34,12 +34,10 @@ from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import drive
 from dynlab.trajectories.following import orbit, time_step
 from dynlab.trajectories.simulation import prepare_flow
-from dynlab.words import counted as count_of
-from dynlab.words import number, over
+from dynlab.words import counted, number, over
 
 GROUPS = 64  # of sequences, of which the jackknife leaves out one at a time: an eigendecomposition each
 FEW = "NaN: the error is taken between sequences, and fewer than two stay within the bound"
-COMPONENTS = 3  # a picture has no more
 FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there
 SAMPLES, STEPS = 16, 2000  # of a flow: random states that solutions start at, usual steps of Runge and Kutta's method
 LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about where the others lie
@@ -83,7 +81,7 @@ def geometry(
     system: System,
     inputs: Any = None,
     *,
-    components: int = COMPONENTS,
+    components: int = 3,
     transient: float = 0,
     seconds: float | None = None,
     at: str | ArrayLike = "zero",
@@ -170,25 +168,25 @@ def geometry(
     if not 0 <= transient < times[-1]:
         raise UserError(f"The transient must be at least 0 and below {times[-1]:,g}, got {transient:g}.")
     inside = (np.abs(states) <= LARGEST_STATE).all(axis=(1, 2))
-    counted, shown = states[inside][:, times > transient], times >= transient
+    settled, shown = states[inside][:, times > transient], times >= transient
     states[~inside] = np.nan
-    found = principal_components(counted.reshape(-1, states.shape[-1]))
+    found = principal_components(settled.reshape(-1, states.shape[-1]))
     axes = found.directions[:components]
-    averaged = over(counted.shape[1], inputs_description, of=len(times) - 1)
+    averaged = over(settled.shape[1], inputs_description, of=len(times) - 1)
     if held.is_flow:
-        averaged = f"{number(times[-1] - transient, 3)} s of {count_of(len(states), 'solution')}"
+        averaged = f"{number(times[-1] - transient, 3)} s of {counted(len(states), 'solution')}"
     left_out = f", {(~inside).sum()} of {len(states)} sequences that leave the bound left out" * (not inside.all())
     return schema.result(
         system,
-        _of_states(found, counted, axes, (states[:, shown] - found.origin) @ axes.T)
-        | _of_points(held, points, counted, found.origin, axes, steps),
+        _of_states(found, settled, axes, (states[:, shown] - found.origin) @ axes.T)
+        | _of_points(held, points, settled, found.origin, axes, steps),
         settings=settings
         | {"components": len(axes), "transient": transient, "curve_steps": steps}
         | {name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")},
         verdict=lambda ds: verdict(ds, averaged + left_out) + also_incomplete(points),
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(times[shown], schema.SECOND if held.is_flow else schema.STEP)},
-        reasons=REASONS | {f"{name}_error": FEW if len(counted) < 2 else GONE for name in MEASURED},
+        reasons=REASONS | {f"{name}_error": FEW if len(settled) < 2 else GONE for name in MEASURED},
     )
 
 
@@ -209,8 +207,8 @@ def _followed(
     return states.transpose(0, 1).numpy().copy(), times, {"seconds": dt * count, "initial_state": began} | where
 
 
-def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -> dict[str, tuple[Any, ...]]:
-    ratio_error, share_errors = jackknife(counted)
+def _of_states(found: Components, settled: Real, axes: Real, trajectory: Real) -> dict[str, tuple[Any, ...]]:
+    ratio_error, share_errors = jackknife(settled)
     total, mode = found.variances.sum(), (schema.MODE,)
     shares = found.variances / total if total > 0 else np.full(len(found.variances), np.nan)
     return {
@@ -225,10 +223,10 @@ def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -
 
 
 def _of_points(
-    held: Held, points: xr.Dataset, counted: Real, origin: Real, axes: Real, steps: int
+    held: Held, points: xr.Dataset, settled: Real, origin: Real, axes: Real, steps: int
 ) -> dict[str, tuple[Any, ...] | xr.Variable]:
     places, modes = points["fixed_point_state"].values, growing_modes(held, points)
-    reach = FAR * float(max(np.abs(each).max(initial=1.0) for each in (counted, places)))
+    reach = FAR * float(max(np.abs(each).max(initial=1.0) for each in (settled, places)))
     curves, leads_to = unstable_manifolds(held, points, modes, reach, steps)
     growing, position = growing_directions(modes, points, axes), (places - origin) @ axes.T
     each, both = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.SIDE)

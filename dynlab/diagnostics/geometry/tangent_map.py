@@ -22,7 +22,6 @@ from dynlab.systems.checked import checked
 from dynlab.trajectories.constant_input import under_constant_input
 from dynlab.words import number, of_map, place, share
 
-GRID = 21
 REACH = 0.5
 HOLDS = 0.1  # times the distance: the linear map's error up to there is called small
 RAYS, RADII, NEAREST = 180, 120, 1e-4  # along which that distance is looked for, from NEAREST of the reach outward
@@ -46,7 +45,7 @@ def tangent_map(
     at: str | ArrayLike = "zero",
     at_step: int = 0,
     reach: float = REACH,
-    grid: int = GRID,
+    grid: int = 21,
 ) -> xr.Dataset:
     """Return one step, or a flow's velocity, on a plane of states around `point` beside its linearisation, in float64.
 
@@ -116,12 +115,11 @@ def tangent_map(
         rows,
         settings={"input": held.input.tolist(), "at_step": held.t, "reach": reach, "grid": grid, "point": p.tolist()}
         | {"dtype": "float64", "device": "cpu"},
-        verdict=under_input(said, at) if system.input_size else said,
+        verdict=under_input(said, at, system.input_size),
         method=METHOD,
-        coords={
-            name: schema.variable((name,), line, f"distance along the {which} direction")
-            for name, which in ((schema.X, "first"), (schema.Y, "second"))
-        },
+        coords=schema.plane_axes(
+            (line, line), (f"distance along the {which} direction" for which in ("first", "second"))
+        ),
         reasons={"mode_direction": NO_DIRECTION, "eigenvalue_error": AT_ONE_SIDE},
     )
 
@@ -135,7 +133,7 @@ def tangent_map_among(system: System, found: xr.Dataset, number: int) -> xr.Data
     found : Dataset
         The result of `dynlab.geometry` or `dynlab.fixed_points`.
     number : int
-        Which, from 0.
+        Number of the point, from 0.
     """
     states = found["fixed_point_state"].values
     if not 0 <= number < len(states):

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.at_points import leading_modes
+from dynlab.diagnostics.fixed_points.verification import leading_modes
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvectors import Eigenmodes, real_axes
 from dynlab.numerics.threads import in_threads
@@ -22,16 +22,14 @@ def growing_modes(held: Held, found: xr.Dataset) -> list[Eigenmodes | None]:
     growing = _grow(found)
     some = np.flatnonzero(growing.any(axis=1))
     counts = [int(np.flatnonzero(row)[-1]) + 1 for row in growing[some]]
-    each: list[Eigenmodes | None] = [None] * len(growing)
-    for point, modes in zip(some, leading_modes(held, found.isel({schema.FIXED_POINT: some}), counts), strict=True):
-        each[point] = modes
-    return each
+    modes = dict(zip(some.tolist(), leading_modes(held, found.isel({schema.FIXED_POINT: some}), counts), strict=True))
+    return [modes.get(point) for point in range(len(growing))]
 
 
 def _excess(found: xr.Dataset) -> Real:
     """Return how far each eigenvalue is beyond the border of stability: |μ| − 1 of a map, Re λ of a flow."""
     values = found["eigenvalue"].values
-    return np.asarray(values.real if found["eigenvalue"].attrs["units"] == schema.PER_SECOND else np.abs(values) - 1)
+    return np.asarray(values.real if schema.of_flow(found["eigenvalue"]) else np.abs(values) - 1)
 
 
 def _grow(found: xr.Dataset) -> NDArray[np.bool_]:
@@ -149,8 +147,7 @@ def _followed(step: Step, starts: Real, largest_state: float, steps: int) -> tup
                 break
         return [torch.cat([*points, end]).numpy() for points, end in zip(noted, h, strict=True)], h[:, 0].numpy()
 
-    curves, ends = in_threads(work, len(starts), KEPT * starts[0].nbytes, 1)
-    return curves, ends
+    return in_threads(work, len(starts), KEPT * starts[0].nbytes, 1)
 
 
 def evenly(curve: Real, count: int, longest: float) -> Real:

@@ -18,17 +18,16 @@ def verdict(ds: xr.Dataset, averaged: str) -> str:
     `averaged` describes the states: "100 steps of 16 sequences of flipflop".
     """
     ratio, error = float(ds["participation_ratio"]), float(ds["participation_ratio_error"])
-    said = f"All states along {averaged} are constant or leave the bound: their dimension is unknown."
-    if np.isfinite(ratio):
-        held = np.cumsum(ds["explained_variance"].values)
-        count = min(int(np.searchsorted(held, MOST)) + 1, len(held))
-        known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
-        hold = f"{counted(count, 'principal component')} {agree(count, 'holds', 'hold')}"
-        said = (
-            f"Over {averaged} the states take up {known} of {counted(len(held), 'dimension')} (participation ratio). "
-            f"{hold} {share(float(held[count - 1]))} of the variance."
-        )
-    return f"{said} {_points(ds)}"
+    if not np.isfinite(ratio):
+        return f"All states along {averaged} are constant or leave the bound: their dimension is unknown. {_points(ds)}"
+    held = np.cumsum(ds["explained_variance"].values)
+    count = min(int(np.searchsorted(held, MOST)) + 1, len(held))
+    known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
+    return (
+        f"Over {averaged} the states take up {known} of {counted(len(held), 'dimension')} (participation ratio). "
+        f"{counted(count, 'principal component')} {agree(count, 'holds', 'hold')} {share(float(held[count - 1]))} of "
+        f"the variance. {_points(ds)}"
+    )
 
 
 def _points(ds: xr.Dataset) -> str:
@@ -37,13 +36,13 @@ def _points(ds: xr.Dataset) -> str:
     counts, others = Counter(names), Counter(ds["status"].values[~alone].tolist())
     also = f" Also found: {joined([f'{count} {status}' for status, count in others.items()])}." if others else ""
     settings = schema.settings(ds)
-    noun = "equilibrium" if ds["eigenvalue"].attrs["units"] == schema.PER_SECOND else "fixed point"
+    noun = "equilibrium" if schema.of_flow(ds["eigenvalue"]) else "fixed point"
     if not counts:
         return f"No isolated {noun} was found.{also}"
     at = settings["input"] if settings["at"] == "values" else settings["at"]
     listed = joined([f"{count} {name}" for name, count in counts.items()])
     said = f"{counted(int(alone.sum()), noun)} ({listed})."
-    return f"{under_input(said, at) if settings['input'] else said}{also}"
+    return under_input(said, at, settings["input"]) + also
 
 
 def _named(stable: int, unstable: int) -> str:

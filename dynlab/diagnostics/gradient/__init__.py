@@ -1,3 +1,3 @@
-"""How much of the gradient survives from the end of a sequence to each of its steps."""
+"""The share of the gradient that survives from the end of a sequence to each of its steps."""
 
 from dynlab.diagnostics.gradient.gradient_norms import gradient as gradient

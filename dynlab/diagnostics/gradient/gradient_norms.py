@@ -81,24 +81,24 @@ def gradient(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """The norm of ∂h_T/∂h_t for every t, in log scale: how much of a small change is left at the end.
+    """Compute the norm of ∂h_T/∂h_t for every t, in log scale: how much of a small change is left at the end.
 
     Parameters
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Those recorded with the system where there are none (`dynlab.from_module` with a batch). Sequences of different
-        lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends; each has its own T.
+        By default those recorded with the system (`dynlab.from_module` with a batch). Sequences of different lengths: a
+        list of arrays (time, input), a PackedSequence, or NaN after their ends; each has its own T.
     loss : callable, optional
         ``loss(states, targets)`` of the states h_0 … h_T, shape (sample, time + 1, state), gives one number for each
         sample, shape (sample,); it must be differentiable by torch. `read_out_loss` makes one of a read-out.
     targets : optional
-        Handed to `loss` as they are.
+        Targets of `loss`, handed to it as they are.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Zero where it is not given.
+        By default zero.
     times : int or sequence of int, optional
-        At how many t of 0 … T, evenly spaced, 0 and T among them, or at which. Where it is not given, at every t of a
-        state of at most 256 dimensions, and of a larger one where T − t is 0, 1, 2, 4, … and T.
+        Number of t of 0 … T that are looked at, evenly spaced, 0 and T among them, or these t. By default every t of a
+        state of at most 256 dimensions, and of a larger one those where T − t is 0, 1, 2, 4, … and T.
     inputs_description : str
         Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
@@ -186,10 +186,10 @@ def _chosen(steps: int, times: int | Sequence[int] | None, large: bool) -> NDArr
     return found
 
 
+@np.errstate(invalid="ignore")
 def _losses(found: dict[str, NDArray[Any]], back: Index) -> dict[str, Real]:
     """Return after how many of the steps `back` (time,), decreasing, the norm stays below `SURVIVES`, and is zero."""
-    with np.errstate(invalid="ignore"):
-        small = found["log_norm"] + found["log_norm_error"] < np.log(SURVIVES)
+    small = found["log_norm"] + found["log_norm_error"] < np.log(SURVIVES)
 
     def since(holds: NDArray[np.bool_]) -> Real:
         from_start = np.logical_and.accumulate(holds, axis=1).sum(axis=1)  # longest products come first
@@ -200,22 +200,33 @@ def _losses(found: dict[str, NDArray[Any]], back: Index) -> dict[str, Real]:
 
 def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     start, kept, steps = ds["log_norm"].values[:, 0], ds["surviving"].values, driven.steps
-    text = f"Over {over(steps, described)} the gradient ‖∂h_T/∂h_0‖ is {sized(start)}."
-    if (kept == 0).all():
-        lost, gone = (ds[name].values[np.isfinite(ds[name].values)] for name in ("lost_after", "vanished_after"))
-        when = f"; the last is lost at step {number(float(np.median(lost)), 0)}" if lost.size else ""
-        when += f", and nothing is left at step {number(float(np.median(gone)), 0)}" if gone.size else ""
-        when += " (median)" * (lost.size > 1)
-        text += f" No direction keeps {100 * SURVIVES:g} % after {counted(steps, 'step')}{when}."
-        text += " Attractors may still remember: run fixed-points."
-    elif not np.isnan(start).all():
-        text += f" {surviving(kept, driven.states.shape[-1])}."
     diverged = int((~driven.last.isfinite().all(dim=-1)).sum())
-    text += f" {diverged:,} of {counted(len(start), 'trajectory', 'trajectories')} diverge." * bool(diverged)
-    if "log_loss_gradient" in ds:
-        loss = ds["log_loss_gradient"].values
-        known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
-        factor = sized(loss[known, 0] - loss[known, -1])
-        text += f" From t = T back to t = 0 the gradient of the loss changes by the factor {factor}."
-    some = f" The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
-    return text + some * (ds.sizes[schema.TIME] <= steps)
+    known = "" if np.isnan(start).all() else f"{surviving(kept, driven.states.shape[-1])}."
+    sentences = [
+        f"Over {over(steps, described)} the gradient ‖∂h_T/∂h_0‖ is {sized(start)}.",
+        _none_survives(ds, steps) if (kept == 0).all() else known,
+        f"{diverged:,} of {counted(len(start), 'trajectory', 'trajectories')} diverge." * bool(diverged),
+        _of_loss(ds["log_loss_gradient"].values) if "log_loss_gradient" in ds else "",
+        f"The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
+        * (ds.sizes[schema.TIME] <= steps),
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _none_survives(ds: xr.Dataset, steps: int) -> str:
+    """Return the sentences on when the last direction is lost, and when nothing is left."""
+    lost, gone = (ds[name].values[np.isfinite(ds[name].values)] for name in ("lost_after", "vanished_after"))
+    when = f"; the last is lost at step {number(float(np.median(lost)), 0)}" if lost.size else ""
+    when += f", and nothing is left at step {number(float(np.median(gone)), 0)}" if gone.size else ""
+    when += " (median)" * (lost.size > 1)
+    return (
+        f"No direction keeps {100 * SURVIVES:g} % after {counted(steps, 'step')}{when}. Attractors may still remember: "
+        f"run fixed-points."
+    )
+
+
+def _of_loss(loss: Real) -> str:
+    """Return the sentence on the gradient of the loss, (sample, time), in logarithms."""
+    known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
+    factor = sized(loss[known, 0] - loss[known, -1])
+    return f"From t = T back to t = 0 the gradient of the loss changes by the factor {factor}."

@@ -28,10 +28,10 @@ def log_loss_gradient(
     Parameters
     ----------
     loss, targets
-        As `dynlab.diagnostics.gradient.gradient` takes them.
+        Loss and targets as `dynlab.diagnostics.gradient.gradient` takes them.
     driven : Driven
     large : bool
-        Whether Jacobians are multiplied by their factors, and not made.
+        Multiply by the Jacobians' factors, and never make them.
     """
     partial = in_float64(_partial(loss, targets, driven.states))
     direction, size = _normalised(partial[:, -1], partial.new_zeros(len(partial)))

@@ -3,7 +3,6 @@
 They come from products of Jacobians, and of large states from products with vectors.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -48,13 +47,9 @@ METHOD_LARGE = (
 def small_norms(driven: Driven, chosen: Index, seed: int) -> dict[str, NDArray[Any]]:
     """Return the variables' values at the t chosen, (sample, time), NaN where they are not resolved."""
     failing = FAILING / driven.states[..., 0].numel()
-
-    def several(some: slice) -> tuple[NDArray[Any], ...]:
-        return _products(driven.of(some), chosen, failing, seed)
-
-    found = dict(zip((*NAMES, "surviving"), in_threads(several, len(driven.states)), strict=True))
-    for name in NAMES[::2]:
-        found[name] = np.where(resolved(found[name], found[f"{name}_error"]), found[name], np.nan)
+    values = in_threads(lambda some: _products(driven.of(some), chosen, failing, seed), len(driven.states))
+    found = dict(zip((*NAMES, "surviving"), values, strict=True))
+    found |= {name: np.where(resolved(found[name], found[f"{name}_error"]), found[name], np.nan) for name in NAMES[::2]}
     followed = driven.states[:, -1].isfinite().all(dim=-1).cpu().numpy()
     unknown = np.flatnonzero(np.isnan(found["log_norm"]).any(axis=1) & followed)
     if len(unknown):
@@ -171,16 +166,15 @@ def _norms(
 def _of_rounding(chain: Chain, vector: Tensor, t: int, steps: int) -> Real:
     """Return the error of ln σ at first order: Σ_s ‖J_{s+1}ᵀ … J_Tᵀ u‖ ‖E_s‖ ‖J_{s−1} … J_{t+1} v‖ / σ."""
     u = vector.unsqueeze(-1)
-    ends = list(chain.passed(u, range(steps, t, -1), transposed=True))
-    before = [vector_norm(vectors, dim=1).log() + scale for vectors, scale in ends]
-    v = ends[-1][0] / vector_norm(ends[-1][0], dim=1, keepdim=True).clamp_min(torch.finfo(u.dtype).tiny)
-    passed = chain.passed(v, range(t + 1, steps + 1), transposed=False)
-    after = [vector_norm(vectors, dim=1).log() + scale for vectors, scale in passed]
-    # ‖x_s‖ of the vector that step s multiplies from the left is the one before it in the pass back
-    left = torch.stack(before[:-1][::-1], dim=1).squeeze(-1)
-    right = torch.stack(after[:-1], dim=1).squeeze(-1)
-    sigma = before[-1]
-    return (SAFETY * (left + right - sigma).exp() * chain.rounding[:, t:steps]).sum(dim=1).nan_to_num(0).cpu().numpy()
+    back = list(chain.passed(u, range(steps, t, -1), transposed=True))
+    v = back[-1][0] / vector_norm(back[-1][0], dim=1, keepdim=True).clamp_min(torch.finfo(u.dtype).tiny)
+    before, after = (
+        torch.stack([vector_norm(vectors, dim=1).log() + scale for vectors, scale in each], dim=1).squeeze(-1)
+        for each in (back, chain.passed(v, range(t + 1, steps + 1), transposed=False))
+    )
+    # ‖x_s‖ of the vector that step s multiplies from the left is the one before it in the pass back; its last is σ
+    shares = (before[:, :-1].flip(1) + after[:, :-1] - before[:, -1:]).exp()
+    return (SAFETY * shares * chain.rounding[:, t:steps]).sum(dim=1).nan_to_num(0).cpu().numpy()
 
 
 def sized(exponents: Real) -> str:
@@ -195,13 +189,10 @@ def sized(exponents: Real) -> str:
     if not finite.size:
         return "exactly 0" if 0 < zeros == samples else "not known"
     median, low, high = float(np.median(finite)), power(finite.min()), power(finite.max())
-    text = power(median)
-    if UNCHANGED <= abs(median) <= READABLE:
-        text += f" ≈ {number(math.exp(median), 2)}"
-    if samples > 1:
-        of = f"{finite.size:,} of " * (finite.size < samples) + f"{samples:,} samples"
-        text += f" (median of {of}{f', range {low} to {high}' * (low != high)})"
-    return text + f", exactly 0 in {zeros:,}" * bool(zeros)
+    about = f" ≈ {number(float(np.exp(median)), 2)}" if UNCHANGED <= abs(median) <= READABLE else ""
+    of = f"{finite.size:,} of " * (finite.size < samples) + f"{samples:,} samples"
+    among = f" (median of {of}{f', range {low} to {high}' * (low != high)})" * (samples > 1)
+    return f"{power(median)}{about}{among}" + f", exactly 0 in {zeros:,}" * bool(zeros)
 
 
 def surviving(kept: Real, n: int) -> str:

@@ -1,3 +1,3 @@
-"""How fast nearby states separate: Lyapunov exponents of maps and flows, with their errors."""
+"""Lyapunov exponents of maps and flows, the rates at which nearby states separate, with their errors."""
 
 from dynlab.diagnostics.lyapunov.lyapunov_exponents import lyapunov as lyapunov

@@ -158,18 +158,19 @@ def _order(last: Real, decreasing: bool) -> Index:
     return np.argsort((np.isnan(last) + 2 * np.isneginf(last)) * len(rank) + rank, axis=1, kind="stable")
 
 
+@np.errstate(invalid="ignore")
 def _unordered(exponent: Real) -> Real:
     """Return by how much exponents (sample, column) of a frame will change at least if the orbit goes on.
 
     They decrease at last.
     """
     known = np.where(np.isfinite(exponent), exponent, np.nan)
-    with np.errstate(invalid="ignore"):
-        rises = np.fmax.accumulate(known[:, ::-1], axis=1)[:, ::-1] - known
-        falls = known - np.fmin.accumulate(known, axis=1)
+    rises = np.fmax.accumulate(known[:, ::-1], axis=1)[:, ::-1] - known
+    falls = known - np.fmin.accumulate(known, axis=1)
     return np.nan_to_num(np.fmax(rises, falls), nan=0.0, posinf=0.0)
 
 
+@np.errstate(invalid="ignore")
 def _drift(log_growth: Real, elapsed: Real, size: int) -> Real:
     """Return by how much the mean growth (sample, mode) over the second half differs from that over all.
 
@@ -180,17 +181,16 @@ def _drift(log_growth: Real, elapsed: Real, size: int) -> Real:
     half = int(np.searchsorted(elapsed, elapsed[-1] / 2))
     if size <= DENSE or not 0 <= half < len(elapsed) - 1:
         return np.zeros_like(log_growth[:, -1])
-    with np.errstate(invalid="ignore"):
-        late = (log_growth[:, -1] - log_growth[:, half]) / (elapsed[-1] - elapsed[half])
-        off = np.square(late - log_growth[:, -1] / elapsed[-1])
+    late = (log_growth[:, -1] - log_growth[:, half]) / (elapsed[-1] - elapsed[half])
+    off = np.square(late - log_growth[:, -1] / elapsed[-1])
     off = np.where(np.isfinite(off), off, 0.0)
     return np.broadcast_to(np.sqrt(off.mean(axis=1, keepdims=True)), off.shape)
 
 
+@np.errstate(invalid="ignore")
 def _largest_change(others: Real, exponent: Real) -> Real:
     """Return how far the exponents (sample, mode) are from those of other first frames, at most over samples."""
-    with np.errstate(invalid="ignore"):
-        change = np.nan_to_num(np.abs(others - exponent), posinf=0.0).max(axis=0)
+    change = np.nan_to_num(np.abs(others - exponent), posinf=0.0).max(axis=0)
     return np.where(np.isfinite(exponent), change, np.nan)
 
 

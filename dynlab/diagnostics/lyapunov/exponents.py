@@ -125,14 +125,8 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Gr
 
 def growth_of_flow(solutions: list[Solution], start: float, stops: Real) -> Growth:
     """Carry the solutions' tangent vectors up to the `stops`, and count what they grow from `start` on."""
-    found = []
-    for each in solutions:
-        marks = []
-        for stop in (start, *stops):
-            each.to(float(stop))
-            marks.append(each.totals())
-        found.append(np.array(marks[1:]) - marks[0])
-    grown = np.array(found)
+    totals = np.array([[each.to(float(stop)) for stop in (start, *stops)] for each in solutions])
+    grown = totals[:, 1:] - totals[:, :1]
     last, k = grown[:, -1], solutions[0].shape[1]
     columns = np.stack([each.vectors for each in solutions])[None]
     return Growth(grown[None, ..., :k], SAFETY * OF_SOLVER * last[:, k : 2 * k], last[:, -1], columns)
@@ -155,15 +149,16 @@ def _cuts(maps: TangentMaps, every: int, stops: Index) -> Index:
     return np.unique(found[(found >= 0) & (found <= count)])
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _growth_and_errors(factors: Real, maps: TangentMaps, cuts: Index, n: int, gone: Flags) -> tuple[Real, Real]:
     """Return ln abs(R_ii) of intervals, and their errors: gone for certain is −inf ± 0, drowned a bound."""
     last, starts, steps = cuts[1:] - 1, cuts[:-1], np.diff(cuts)[:, None, None]
     sizes, roundings = (
         np.add.reduceat(each[:, : cuts[-1]], starts, axis=1).T[:, None] for each in (maps.log_norms, maps.roundings)
     )
-    with np.errstate(divide="ignore", invalid="ignore"):  # norms of products are far below the products of norms
-        image = np.log(np.linalg.norm(factors, axis=(-2, -1)))
-        reach = np.where(steps > 1, image * (1 - 1 / steps) + sizes / steps, sizes)
+    # norms of products are far below the products of norms
+    image = np.log(np.linalg.norm(factors, axis=(-2, -1)))
+    reach = np.where(steps > 1, image * (1 - 1 / steps) + sizes / steps, sizes)
     logs, errors = growth(factors, reach, roundings)
     drowned = maps.drowned[:, last].T[:, None, :, None]
     certain = np.arange(logs.shape[-1]) >= n - maps.nullities[:, last].T[:, None, :, None]

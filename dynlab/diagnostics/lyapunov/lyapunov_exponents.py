@@ -1,11 +1,12 @@
 """Lyapunov exponents of maps along what drives them, and of flows."""
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
 
+from dynlab.arguments import check_positive
 from dynlab.diagnostics.lyapunov.estimates import between_samples, estimates, over_samples
 from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, jacobian_maps, renewed
 from dynlab.diagnostics.lyapunov.orbits import (
@@ -26,7 +27,7 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Flow, System
+from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven
@@ -59,7 +60,7 @@ def lyapunov(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """The first k Lyapunov exponents of a map along what drives it, or of a flow.
+    """Compute the first k Lyapunov exponents of a map along what drives it, or of a flow.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def lyapunov(
     steps : int, optional
         Length of an orbit of a map that nothing drives, the transient included; 10,000 where it is not given.
     seconds : float, optional
-        The same of a flow; 100 where it is not given, and up to 10,000 where compiled code makes these cheap.
+        Length of a flow's orbit; by default 100, and up to 10,000 where compiled code makes these cheap.
     transient : float, optional
         Steps (of a flow: seconds) that are discarded at the start, while the orbit approaches its attractor and the
         frame aligns; a tenth of all where it is not given.
@@ -144,8 +145,15 @@ def lyapunov(
         if isinstance(system, Flow):
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
-            how: dict[str, Any] = {"seed": seed, "inputs_description": inputs_description, "uneven": True}
-            orbit = driven_orbit(system, initial_state=initial_state, largest_state=largest_state, **of_map, **how)
+            orbit = driven_orbit(
+                cast(Map, system),
+                initial_state=initial_state,
+                largest_state=largest_state,
+                inputs_description=inputs_description,
+                seed=seed,
+                uneven=True,
+                **of_map,
+            )
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
         ds.attrs["verdict"] += f" Of {n:,} exponents these are the first {count}: all by -k {n}, in Python k={n}."
@@ -230,8 +238,7 @@ def _of_flow(
     described: str,
     seed: int,
 ) -> xr.Dataset:
-    if seconds is not None and not 0 < seconds < np.inf:
-        raise UserError(f"seconds= is the length of an orbit and must be positive, got {seconds}.")
+    check_positive(seconds=seconds)
     n, k, largest = system.state_size, asked["k"], asked["largest_state"]
 
     def follow(state: Any) -> tuple[list[Solution], Growth, Real, Real]:

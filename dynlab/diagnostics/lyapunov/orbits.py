@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.errors import UserError
+from dynlab.errors import UserError, refuse
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.statistics import FEW_NATS
 from dynlab.systems import Flow, Map, System, frozen
@@ -48,20 +48,20 @@ def check_asked(
     system: System, k: int | None, largest_state: float, of_flow: dict[str, Any], of_map: dict[str, Any]
 ) -> None:
     """Raise where more is asked for than the state has, or what only the other kind of system has."""
-    if k is not None and not 1 <= k <= system.state_size:
-        raise UserError(f"k is from 1 to the state's {system.state_size:,} dimensions, got {k}.")
-    if not largest_state > 0:
-        raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
     is_flow = isinstance(system, Flow)
     others = of_map if is_flow else of_flow
     strange = [name for name, value in others.items() if not (value is None or str(value) in USUAL)]
-    if strange and is_flow:
-        raise UserError(
+    refuse(
+        {
+            f"k is from 1 to the state's {system.state_size:,} dimensions, got {k}.": (
+                k is not None and not 1 <= k <= system.state_size
+            ),
+            f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.": not largest_state > 0,
             "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= take its step, "
-            "dl.Euler(flow, step_size)."
-        )
-    if strange:
-        raise UserError(f"{strange[0]}= is for a Flow; for a Map give inputs, or steps=.")
+            "dl.Euler(flow, step_size).": strange and is_flow,
+            f"{''.join(strange[:1])}= is for a Flow; for a Map give inputs, or steps=.": strange,
+        }
+    )
 
 
 def followed(
@@ -90,15 +90,13 @@ def why_at_zero(origin: str, largest_state: float) -> str:
 
 
 def driven_orbit(
-    system: System, inputs: Any, steps: int | None, initial_state: Any, largest_state: float, **settings: Any
+    system: Map, inputs: Any, steps: int | None, initial_state: Any, largest_state: float, **settings: Any
 ) -> tuple[Driven, bool, str]:
     """Return a map's orbit, whether its inputs drive it, and words for its start; `settings` are those of `drive`.
 
     Without inputs, where none were recorded with the system either, they are zero for so many steps. Inputs that do not
     change with time drive nothing.
     """
-    if not isinstance(system, Map):
-        raise UserError(f"Exponents are those of a Map or a Flow, got {type(system).__name__}.")
     if steps is not None and (inputs is not None or steps < 1):
         raise UserError(
             f"steps= is the length of an orbit without inputs, at least 1; got {steps}. Give inputs or steps=."

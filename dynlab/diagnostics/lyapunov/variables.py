@@ -21,6 +21,7 @@ from dynlab.words import (
     article,
     at_most,
     counted,
+    first_that_holds,
     joined,
     number,
     place,
@@ -48,23 +49,25 @@ BETWEEN = (
 )
 DRAWN = 3  # dimensions of an orbit whose last states are kept for its picture
 MODES, EACH = (schema.SAMPLE, schema.MODE), (schema.SAMPLE,)
-# name: dimensions, long name of a map's, whether its unit is that of a rate
-VARIABLES: dict[str, tuple[tuple[str, ...], str, bool]] = {
-    "exponent": (MODES, "{word} Λ_i", True),
-    "standard_error": (MODES, "standard error of Λ_i", True),
-    "exponent_error": (MODES, "error of Λ_i", True),
-    "mean_exponent": ((schema.MODE,), "mean of the {word} Λ_i", True),
-    "mean_exponent_error": ((schema.MODE,), "error of the mean of Λ_i", True),
-    "rounding_bound": (MODES, "bound of what rounding adds to Λ_i", True),
-    "alignment_error": (MODES, "what other first frames change Λ_i by", True),
-    "running_exponent": ((schema.SAMPLE, schema.TIME, schema.MODE), "running estimate of Λ_i", True),
-    "mean_log_det": (EACH, "{det}", True),
-    "kaplan_yorke_dimension": (EACH, "Kaplan–Yorke dimension", False),
-    "kaplan_yorke_dimension_error": (EACH, "error of the Kaplan–Yorke dimension", False),
-    "positive_exponent_sum": (EACH, "sum of the positive Λ_i, upper bound of the entropy rate", True),
-    "positive_exponent_sum_error": (EACH, "error of that sum", True),
-    "echo_state": (EACH, "what becomes of two starts under the same input", False),
-    "shrinkage": (EACH, "ln of the last over the first distance of two starts under the same input", False),
+# name: dimensions, long name, unit; of a map, whose rates are a flow's per second
+VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "exponent": (MODES, "{word} Λ_i", schema.NAT_PER_STEP),
+    "standard_error": (MODES, "standard error of Λ_i", schema.NAT_PER_STEP),
+    "exponent_error": (MODES, "error of Λ_i", schema.NAT_PER_STEP),
+    "mean_exponent": ((schema.MODE,), "mean of the {word} Λ_i", schema.NAT_PER_STEP),
+    "mean_exponent_error": ((schema.MODE,), "error of the mean of Λ_i", schema.NAT_PER_STEP),
+    "rounding_bound": (MODES, "bound of what rounding adds to Λ_i", schema.NAT_PER_STEP),
+    "alignment_error": (MODES, "what other first frames change Λ_i by", schema.NAT_PER_STEP),
+    "running_exponent": ((schema.SAMPLE, schema.TIME, schema.MODE), "running estimate of Λ_i", schema.NAT_PER_STEP),
+    "mean_log_det": (EACH, "{det}", schema.NAT_PER_STEP),
+    "kaplan_yorke_dimension": (EACH, "Kaplan–Yorke dimension", schema.ONE),
+    "kaplan_yorke_dimension_error": (EACH, "error of the Kaplan–Yorke dimension", schema.ONE),
+    "positive_exponent_sum": (EACH, "sum of the positive Λ_i, upper bound of the entropy rate", schema.NAT_PER_STEP),
+    "positive_exponent_sum_error": (EACH, "error of that sum", schema.NAT_PER_STEP),
+    "echo_state": (EACH, "what becomes of two starts under the same input", schema.ONE),
+    "shrinkage": (EACH, "ln of the last over the first distance of two starts under the same input", schema.ONE),
+    "length": LENGTH,
+    "visited": ((schema.ITERATION, schema.STATE), "states that the first sample's orbit ends in", schema.ONE),
 }
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0"
 SHARED = "NaN where rounding drowns the mode, or a unit is at its kink"
@@ -135,21 +138,13 @@ def dataset(
         "word": "finite-time exponent" if finite_time else "Lyapunov exponent",
         "det": "mean divergence" if flow else "mean of ln |det J|",
     }
-    rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
+    units = {schema.NAT_PER_STEP: schema.NAT_PER_SECOND} if flow else {}
+    drawn = {} if visited is None or visited.shape[1] > DRAWN else {"visited": visited}
     rows: dict[str, tuple[Any, ...]] = {
-        (name if each == "exponent" else each): (
-            dims,
-            values[each],
-            long_name.format(**words),
-            rate if is_rate else "1",
-        )
-        for each, (dims, long_name, is_rate) in VARIABLES.items()
-        if each in values
+        (name if each == "exponent" else each): (dims, found, long_name.format(**words), units.get(unit, unit))
+        for each, (dims, long_name, unit) in VARIABLES.items()
+        if (found := (values | drawn).get(each)) is not None
     }
-    if "length" in values:
-        rows["length"] = (LENGTH[0], values["length"], *LENGTH[1:])
-    if visited is not None and visited.shape[1] <= DRAWN:
-        rows["visited"] = ((schema.ITERATION, schema.STATE), visited, "states that the first sample's orbit ends in")
     why = why_cut(*cut, settings["largest_state"], flow)
     gone = any(np.isneginf(values[each]).any() for each in ("running_exponent", "mean_log_det", "exponent"))
     shared = "; ".join([f"NaN where an orbit {why}, and is cut there"] * bool(why) + [SINGULAR] * gone + [SHARED])
@@ -179,7 +174,7 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attra
     cut : str
         Why orbits were cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none was.
     ends : list, optional
-        At which points or cycles the orbits end that nothing drives.
+        Points or cycles at which the orbits end that nothing drives.
     """
     known = ~np.isnan(ds[name].values[:, 0])
     if not known.any():
@@ -193,23 +188,14 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attra
     own = _own_direction(some) if wanders or all(one.form == CYCLE for one in closed) else -1
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     at_end = f": {_end(closed)}" if closed and len(closed) == len(there) else ""
-    text = f"Over {averaged} the largest {words} Λ₁ is {_largest(some)}{at_end}."
-    first = of_samples[:, 0]
-    if {1, -1} <= set(first.tolist()):
-        text += f" Nearby orbits {_counts(first, BY_SAMPLE)}."
-    else:
-        text += f" {_meaning(some, name, own, wanders)}{_numbers(some, own, attracts=not closed)}"
-    if "echo_state" in some:
-        text += f" Two starts {_counts(some['echo_state'].values, ECHO)}."
-    if not known.all():
-        gone = int(np.sum(~known))
-        why = cut or f"{agree(gone)} hidden by rounding or a kink"
-        text += f" {gone} of {len(known)} orbits {why}, and {agree(gone)} left out."
-    return text
-
-
-def _is_flow(ds: xr.Dataset) -> bool:
-    return bool(ds["mean_exponent"].attrs["units"] == schema.NAT_PER_SECOND)
+    meaning = f"{_meaning(some, name, own, wanders)}{_numbers(some, own, attracts=not closed)}"
+    if {1, -1} <= set(of_samples[:, 0].tolist()):
+        meaning = f"Nearby orbits {_counts(of_samples[:, 0], BY_SAMPLE)}."
+    echo = f" Two starts {_counts(some['echo_state'].values, ECHO)}." if "echo_state" in some else ""
+    gone = int(np.sum(~known))
+    why = cut or f"{agree(gone)} hidden by rounding or a kink"
+    left_out = f" {gone} of {len(known)} orbits {why}, and {agree(gone)} left out." * bool(gone)
+    return f"Over {averaged} the largest {words} Λ₁ is {_largest(some)}{at_end}. {meaning}{echo}{left_out}"
 
 
 def _largest(ds: xr.Dataset) -> str:
@@ -218,10 +204,8 @@ def _largest(ds: xr.Dataset) -> str:
     count, units = ds.sizes[schema.SAMPLE], ds["mean_exponent"].attrs["units"]
     if np.isneginf(mean):
         return f"−inf{' in some samples' * (count > 1)}, since a Jacobian is singular"
-    if _only_above(ds):
-        size = f"at most {at_most(mean)} {units}"
-    else:
-        size = with_error(mean, error, units) if np.isfinite(error) else f"{number(mean)} {units}"
+    size = with_error(mean, error, units) if np.isfinite(error) else f"{number(mean)} {units}"
+    size = f"at most {at_most(mean)} {units}" if _only_above(ds) else size
     return size + f", the mean of {count} samples" * (count > 1)
 
 
@@ -238,24 +222,22 @@ def _own_direction(ds: xr.Dataset) -> int:
     error reaches 0.
     """
     mean, error = ds["mean_exponent"].values, ds["mean_exponent_error"].values
-    zero = np.flatnonzero(np.abs(mean) <= error)
-    return int(zero[0]) if _is_flow(ds) and len(zero) == 1 and np.isfinite(error[zero[0]]) else -1
+    zero = np.flatnonzero((np.abs(mean) <= error) & schema.of_flow(ds["mean_exponent"]))
+    return int(zero[0]) if len(zero) == 1 and np.isfinite(error[zero[0]]) else -1
 
 
 def _meaning(ds: xr.Dataset, name: str, own: int, wanders: bool) -> str:
     """Return the sentence on what the sign of the first exponent means."""
-    if own == 0:
-        return OWN
-    if not _only_above(ds) and (np.abs(ds[name].values) <= ds["rounding_bound"].values)[:, 0].all():
-        return ZERO
-    means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
-    sign = int(np.sign(means[0]) if _only_above(ds) else signs(means, errors)[0])
-    text = MEANING[min(sign, 0) if _only_above(ds) else sign] + " over these steps" * (name != "exponent")
-    text += ", which is chaos if the motion stays bounded" * (sign > 0 and wanders)
-    if sign or name != "exponent" or "echo_state" in ds:
-        return f"{text}."
-    length = "seconds" if _is_flow(ds) else "steps"
-    return f"{text}. Run longer: --{length} {LONGER * schema.settings(ds)[length]:.12g}."
+    above, means, errors = _only_above(ds), ds["mean_exponent"].values, ds["mean_exponent_error"].values
+    zero = not above and (np.abs(ds[name].values) <= ds["rounding_bound"].values)[:, 0].all()
+    sign = int(np.sign(means[0]) if above else signs(means, errors)[0])
+    over_steps = " over these steps" * (name != "exponent")
+    chaos = ", which is chaos if the motion stays bounded" * (sign > 0 and wanders)
+    length = "seconds" if schema.of_flow(ds["mean_exponent"]) else "steps"
+    longer = f" Run longer: --{length} {LONGER * schema.settings(ds)[length]:.12g}."
+    longer *= not (sign or over_steps or "echo_state" in ds)
+    meaning = f"{MEANING[min(sign, 0) if above else sign]}{over_steps}{chaos}.{longer}"
+    return first_that_holds({OWN: own == 0, ZERO: zero, meaning: True})
 
 
 def _numbers(ds: xr.Dataset, own: int, attracts: bool) -> str:
@@ -269,13 +251,11 @@ def _numbers(ds: xr.Dataset, own: int, attracts: bool) -> str:
     said = [f"{count[sign]} {agree(count[sign])} {word}" for sign, word in GROUPS.items() if count[sign]]
     if own >= 0:
         said.insert(min(1, count[1]), f"Λ{subscript(own + 1)} is 0 (the flow's own direction)")
-    text = f" Among {counted(len(means), 'exponent')}, {joined(said)}"
     dimension, error = ds["kaplan_yorke_dimension"].values, float(ds["kaplan_yorke_dimension_error"].values[0])
-    if attracts and (dimension > 0).any():
-        one = len(dimension) == 1 and 0 < error < np.inf
-        size = with_error(float(dimension[0]), error) if one else ranged(dimension)
-        text += f"; the Kaplan–Yorke dimension is {size}"
-    return f"{text}."
+    one = len(dimension) == 1 and 0 < error < np.inf
+    size = with_error(float(dimension[0]), error) if one else ranged(dimension)
+    of_attractor = f"; the Kaplan–Yorke dimension is {size}" * bool(attracts and (dimension > 0).any())
+    return f" Among {counted(len(means), 'exponent')}, {joined(said)}{of_attractor}."
 
 
 def _counts(outcomes: NDArray[Any], words: dict[int, str] | dict[str, str]) -> str:

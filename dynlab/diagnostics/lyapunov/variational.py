@@ -42,13 +42,14 @@ class Solution:
     cut : float
         When the solution left its bound or could not be followed, inf where it did not.
     lost : bool
-        Whether it was cut within the bound, where no step could be taken.
+        True where it was cut within the bound, as no step could be taken.
     scale : float
         The largest abs(h_i) so far.
     count : int
-        Of the steps.
+        Number of steps.
     """
 
+    @np.errstate(all="ignore")
     def __init__(self, loops: Loops, state: Real, vectors: Real, end: float, largest_state: float) -> None:
         from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
 
@@ -58,8 +59,7 @@ class Solution:
         self.log_growth, self.bound = np.zeros((2, vectors.shape[1]))
         self._trail, self.scale = np.tile(state, (MOST_VISITED, 1)), float(np.abs(state).max())
         self._tableau = np.vstack([DOP853.A, DOP853.B]), np.vstack([DOP853.E5, DOP853.E3])
-        with np.errstate(all="ignore"):
-            size = float(np.linalg.norm(matrix_of(loops.flow, state)))
+        size = float(np.linalg.norm(matrix_of(loops.flow, state)))
         self._length = min(end, FIRST_STEP / size) if 0 < size < np.inf else FIRST_STEP * end
 
     @property
@@ -78,21 +78,22 @@ class Solution:
         """Return the states after the last steps, shape (time, state)."""
         return np.roll(self._trail, -self.count - 1, axis=0)[-min(self.count + 1, MOST_VISITED) :]
 
-    def to(self, mark: float, orthonormal: bool = True) -> None:
-        """Follow the solution up to a time, where it is not cut before."""
+    @np.errstate(all="ignore")
+    def to(self, mark: float, orthonormal: bool = True) -> Real:
+        """Follow the solution up to a time, where it is not cut before; return its `totals`."""
         if np.isfinite(self.cut):
-            return
+            return self.totals()
         most = MOST_EVALUATIONS // STAGES * (FASTER if self._loops.numbers else 1)
         limits = SHORTEST_STEP * self.end, self._largest, most, TOLERANCE
         of_time = self.t, self._length, self.scale, mark, limits, orthonormal
         of_code = *self._tableau, *(self._loops.numbers or (None, None))
         kept = self.log_growth, self.bound, self._trail, self.count, self._tried
-        with np.errstate(all="ignore"):
-            found = self._loops.advance(self.y, *self.shape, *of_time, *of_code, *kept)
+        found = self._loops.advance(self.y, *self.shape, *of_time, *of_code, *kept)
         self.t, self._length, self.scale, self.count, self._tried, why = found
         if why == 3:
             check_evaluations(self._loops.flow, max(MOST_EVALUATIONS + 1, STAGES * self._tried), self.t, self.end)
         self.cut, self.lost = self.t if why else np.inf, why == 2
+        return self.totals()
 
 
 def matrix_of(flow: Flow, state: Real) -> Real:
@@ -137,5 +138,4 @@ def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, in
     names: dict[str, Any] = {"np": np, "sqrt": np.sqrt, "njit": lambda **_: lambda function: function}
     exec(compile(LOOPS.read_text("utf-8"), str(LOOPS), "exec"), names)
     names |= {"stages": stages, "estimate": estimate, "orthonormalise": orthonormalise}
-    advance: Callable[..., tuple[float, float, float, int, int, int]] = names["advance"]
-    return advance
+    return names["advance"]

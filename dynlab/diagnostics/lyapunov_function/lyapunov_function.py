@@ -9,9 +9,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.at_points import also_incomplete
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import under_input
+from dynlab.diagnostics.fixed_points.verification import also_incomplete, held_map
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
@@ -19,7 +19,7 @@ from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_flow
 from dynlab.numerics.threads import one_thread_each
 from dynlab.progress import through
-from dynlab.systems import Euler, Flow, System, frozen
+from dynlab.systems import Euler, Flow, System
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
 from dynlab.systems.checked import checked
@@ -45,6 +45,7 @@ V = "V = (h − h*)ᵀ P (h − h*)"
 
 
 @checked
+@one_thread_each()  # the matrices are small
 def lyapunov_function(
     system: System,
     inputs: Any = None,
@@ -56,7 +57,7 @@ def lyapunov_function(
     prove: bool | None = None,
     seed: int = 0,
 ) -> xr.Dataset:
-    """V(h) = (h − h*)ᵀ P (h − h*) at each fixed point h*, and how far around it V is proved to decrease.
+    """Compute V(h) = (h − h*)ᵀ P (h − h*) at each fixed point h*, and prove how far around it V decreases.
 
     P solves Jᵀ P J − P = −I of a map, and Jᵀ P + P J = −I of a flow, with J at h*. V decreases near a stable one. Every
     start in a set V ≤ r² in which it does ends at h*.
@@ -113,29 +114,25 @@ def lyapunov_function(
     searched = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
     found = searched.isel({schema.FIXED_POINT: (searched["status"] == "fixed point").values})
     chosen, every = schema.settings(found), searched["fixed_point_state"].values
-    held = torch.tensor(chosen["input"], dtype=torch.float64)
-    at_rest = Held(frozen(stepped if flow is None else flow), held, chosen["at_step"])
+    at_rest = held_map(stepped if flow is None else flow, found)
     points = [found.isel({schema.FIXED_POINT: i}) for i in range(found.sizes[schema.FIXED_POINT])]
-    with one_thread_each():  # the matrices are small
-        rows = [_row(at_rest, point, every, seed) for point in through(points)]
+    rows = [_row(at_rest, point, every, seed) for point in through(points)]
     values = found["eigenvalue"].values - (flow is not None)  # λ = (μ − 1)/ε of the Euler step of ε = 1
     table = _table(rows, values, flow is not None)
-    ds = schema.result(
+    return schema.result(
         system,
         {"fixed_point_state": found["fixed_point_state"].variable} | table,
         settings={key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed")}
         | {"prove": proving, "kind": "map" if flow is None else "flow", "dtype": "float64", "device": "cpu"},
         method=METHOD + OF_PROOFS * proving,
-        coords={
-            name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
-            for name, which in ((schema.X, "slowest"), (schema.Y, "second slowest"))
-        },
+        coords=schema.plane_axes(
+            [np.linspace(-1, 1, GRID)] * 2,
+            (f"along the {which} direction, in extents" for which in ("slowest", "second slowest")),
+        ),
         reasons=dict.fromkeys(table.keys() - {"status"}, NOT_PROVED),
         flags=FLAGS,
-        verdict=_verdict,
+        verdict=lambda ds: under_input(_verdict(ds), at, system.network_input_size) + also_incomplete(searched),
     )
-    said = under_input(ds.verdict, at) if system.network_input_size else ds.verdict
-    return ds.assign_attrs(verdict=said + also_incomplete(searched))
 
 
 def _flow(system: System, kind: str | None) -> Flow | None:

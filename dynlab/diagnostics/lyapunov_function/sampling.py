@@ -60,7 +60,7 @@ def sampled(at_rest: Held, state: Real, T: Real, radius: float, others: Real, se
 
 
 def _directions(axes: Real, generator: np.random.Generator) -> Real:
-    """Unit vectors u = T x, shape (direction, state): both ways along the set's axes, in the plane of two, at random.
+    """Return unit vectors u = T x, (direction, state): both ways along the set's axes, in a plane of two, at random.
 
     Along T's leading singular vectors, the columns of `axes`, the slowest first, V is largest for its distance: most is
     left to fall. In many dimensions none drawn at random comes near to them.

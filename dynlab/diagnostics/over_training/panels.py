@@ -16,15 +16,15 @@ class Course(NamedTuple):
     ----------
     variable : str
     where : mapping of str to int
-        Its index along dimensions that are not drawn.
+        Index along dimensions that are not drawn.
     each : str
         A dimension, or a variable of words along one, of which every value has a curve of its own.
     error : str
         The variable that holds its standard error.
     modulus : bool
-        Whether its sign does not matter; that of complex numbers is always taken.
+        Draw its modulus, as always of complex numbers.
     name : str
-        In the legend and in words, where it is not the variable's own.
+        Name in the legend and in words, where it is not the variable's own.
     said : str
         "median", "largest" or "smallest": what of many values the verdict follows.
     """
@@ -48,13 +48,13 @@ class Drawing(NamedTuple):
     drawn : str
         "bands", "points" (fixed points by their stability), "kinds" (bifurcations), "parts" (of a whole).
     label : str
-        Of the vertical axis; the first curve's name where it is empty.
+        Label of the vertical axis; the first curve's name where it is empty.
     border : float, optional
         A value that divides what a reader wants to tell apart, with `border_name`.
     border_units : str
-        In which alone it does: 0 is no border of the real parts of a step's multipliers.
+        Units in which alone it does: 0 is no border of the real parts of a step's multipliers.
     log : bool
-        Whether the vertical axis is logarithmic where values are far apart; only what is positive is drawn.
+        Make the vertical axis logarithmic where values are far apart; only what is positive is drawn.
     """
 
     curves: tuple[Course, ...]
@@ -208,7 +208,7 @@ def _there(panels: Sequence[Drawing], ds: xr.Dataset) -> list[Drawing]:
 
 
 def chosen(ds: xr.Dataset, curve: Course) -> xr.DataArray:
-    """The part of the variable that the curve takes."""
+    """Return the part of the variable that the curve takes."""
     return ds[curve.variable].isel(dict(curve.where))
 
 
@@ -223,7 +223,7 @@ def name_of(array: xr.DataArray, curve: Course) -> str:
 
 
 def described(panel: Drawing, ds: xr.Dataset) -> dict[str, Any]:
-    """The panel as a picture reads it, in what JSON has."""
+    """Return the panel as a picture reads it, in what JSON has."""
     curves = [
         {
             "variable": curve.variable,

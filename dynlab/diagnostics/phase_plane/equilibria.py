@@ -87,12 +87,12 @@ class Origin:
 
     @property
     def array(self) -> Real:
-        """A in floating-point numbers."""
+        """Return a in floating-point numbers."""
         return np.array([[float(entry) for entry in row] for row in self.matrix])
 
     @property
     def weights(self) -> Real | None:
-        """Weights c of H = Σ cᵢ log cosh (A h)ᵢ, which h' = tanh(A h) conserves where A = (0, b; −c, 0), b c > 0."""
+        """Return c of H = Σ cᵢ log cosh (A h)ᵢ, which h' = tanh(A h) conserves where A = (0, b; −c, 0), b c > 0."""
         (a, b), (c, d) = self.matrix
         conserves = self.is_tanh and not a and not d and b * c < 0
         return np.abs([float(c), float(b)]) / max(abs(float(b)), abs(float(c))) if conserves else None
@@ -161,7 +161,7 @@ def equilibria(held: Held, window: Window, step_size: float | None, origin: Orig
 
 
 def _described(held: Held, row: Record, continuum: bool, step_size: float | None, origin: Origin | None) -> Equilibrium:
-    """The kinds by the eigenvalues and their errors; at the origin by the exact matrix where there is one."""
+    """Return the kinds by the eigenvalues and their errors; at the origin by the exact matrix where there is one."""
     values, errors, kind = row.eigenvalues, row.errors, row.kind
     exact = origin if origin is not None and (origin.is_linear or not row.state.any()) else None
     if exact is not None:

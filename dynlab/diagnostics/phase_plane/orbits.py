@@ -76,8 +76,7 @@ def orbit_ends(held: Held, initial: Real, equilibria: Real) -> dict[str, Any]:
         unit, found = schema.SECOND, _limit_cycles(told)
     else:
         unit, found, periods = schema.STEP, {}, periods.astype(np.int64)
-        with torch.no_grad():
-            states = orbit(held, torch.as_tensor(initial).to(held.input), STEPS)[0].double().cpu().numpy()
+        states = orbit(held, torch.as_tensor(initial).to(held.input), STEPS)[0].double().cpu().numpy()
         moving = [_moving(path, equilibria) for path in states.swapaxes(0, 1)]
         outcomes = [how if name == UNSETTLED else name for name, how in zip(outcomes, moving, strict=True)]
         last = np.where(np.isfinite(states).all(axis=2, keepdims=True), states, np.nan)[-KEPT:].swapaxes(0, 1)
@@ -177,8 +176,7 @@ def _upstream(
     paths[:, 0], lengths = starts, np.zeros(len(starts))
     for begin in range(0, count, AT_ONCE):
         h = torch.as_tensor(paths[:, begin]).to(held.input)
-        with torch.no_grad():
-            some = orbit(held, h, min(AT_ONCE, count - begin), code, -dt)[0].double().cpu().numpy().swapaxes(0, 1)
+        some = orbit(held, h, min(AT_ONCE, count - begin), code, -dt)[0].double().cpu().numpy().swapaxes(0, 1)
         inside = np.logical_and.accumulate(window.scaled(BEYOND).holds(some), axis=1)
         paths[:, begin + 1 : begin + 1 + some.shape[1]] = np.where(inside[..., None], some, np.nan)
         lengths += np.linalg.norm(np.diff(some, axis=1) / window.half, axis=2).sum(axis=1)

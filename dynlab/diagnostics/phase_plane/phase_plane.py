@@ -81,15 +81,15 @@ def phase_plane(
     Parameters
     ----------
     system : System
-        With two states: an `Euler` step (which is seen as a flow and as a map), another `Map`, or a `Flow`.
+        System with two states: an `Euler` step (which is seen as a flow and as a map), another `Map`, or a `Flow`.
     starts : array_like, shape (sample, 2), optional
         Initial states. By default the paper's three for systems of a 2×2 matrix (times half the `window`'s width where
         that is below 1), for any other four among its equilibria, or in the `window` that is given.
     steps : int, optional
-        Of the orbits: by default 50, of other flows 500.
+        Number of steps of the orbits: by default 50, of other flows 500.
     step_size : float, optional
-        In seconds; of a `Flow` alone, whose solution is given at ``steps + 1`` times so far apart. By default 0.1, of
-        other flows such that orbits last for four turns of the middle eigenvalue at its equilibria.
+        Seconds between the ``steps + 1`` times of the solution of a `Flow`. By default 0.1, of other flows such that
+        orbits last for four turns of the middle eigenvalue at its equilibria.
     window : float or array_like, shape (2, 2), optional
         Half the width of a square about the origin, or ((low, high), (low, high)) of both states. By default it holds
         the equilibria and the orbits near them; of a 2×2 matrix the orbits and the origin.
@@ -173,7 +173,8 @@ def phase_plane(
         | {"dtype": dtype, "device": device},
         verdict=lambda ds: verdict(ds, equation(system), "" if exact.is_flow else map_of_flow(system)),
         method=METHOD if origin is None else METHOD_BY_HAND,
-        coords=_axes(flow, drawn, grid) | {schema.TIME: orbits[schema.TIME].variable},
+        coords=schema.plane_axes(drawn.axes(grid), (f"state {name}" for name in flow.state_names))
+        | {schema.TIME: orbits[schema.TIME].variable},
         reasons=REASONS | {"critical_step": why or "larger than any floating-point number"},
         flags=schema.flags(orbits),
     )
@@ -225,12 +226,6 @@ def _origin(system: System, exact: Held, matrix: Matrix | None, by_hand: bool) -
     return origin
 
 
-def _axes(flow: System, window: Window, grid: int) -> dict[str, xr.Variable]:
-    """Return the coordinates of the window, named as the equations name their states."""
-    axes = zip((schema.X, schema.Y), window.axes(grid), flow.state_names, strict=True)
-    return {axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
-
-
 def _orbits(
     system: System, exact: Held, initial: Real, steps: int, step_size: float, dtype: str, device: str
 ) -> xr.Dataset:
@@ -243,7 +238,7 @@ def _orbits(
 
 
 def _half_width(states: Real) -> float:
-    """A window that holds the orbits, as far as they stay within reach of their starts."""
+    """Return a window that holds the orbits, as far as they stay within reach of their starts."""
     started = float(np.abs(states[:, 0]).max())
     reach = FARTHEST * max(1.0, started)
     narrowest = min(NARROWEST, SMALL_UNITS * started) or NARROWEST  # starts of 1e-4 are of a system in such units

@@ -1,3 +1,3 @@
-"""How far a matrix that is not normal may grow before it decays."""
+"""Pseudospectra, and the growth of a matrix that is not normal before it decays."""
 
 from dynlab.diagnostics.pseudospectrum.pseudospectrum import pseudospectrum as pseudospectrum

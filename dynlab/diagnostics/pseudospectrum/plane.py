@@ -11,7 +11,7 @@ the border is the least ‖E‖₂ of a complex E after which a stable A + E is 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,31 +75,18 @@ def close_up(resolvent: Resolvent, eigenvalues: Complex, point: complex, half: f
     return wanted, resolvent.smallest(z.ravel()).value.reshape(z.shape)
 
 
-class NumericalRange(NamedTuple):
-    """The numerical range of a matrix.
+def numerical_range(matrix: Real) -> tuple[Complex, float, float, float]:
+    """Return the range whose supporting lines are largest eigenvalues of the Hermitian parts of e^{−iθ}A.
 
-    Attributes
-    ----------
+    Returns
+    -------
     border : ndarray, shape (angle,), complex
         Points of the border, where lines of each slope touch it.
     abscissa : float
         ω = max Re xᴴAx, the largest eigenvalue of (A + Aᵀ)/2: the slope of ‖e^{tA}‖ at t = 0.
-    radius : float
-        Largest modulus, a lower bound.
-    radius_error : float
-        By how much it is short at most.
-    """
-
-    border: Complex
-    abscissa: float
-    radius: float
-    radius_error: float
-
-
-def numerical_range(matrix: Real) -> NumericalRange:
-    """Return the range whose supporting lines are largest eigenvalues of the Hermitian parts of e^{−iθ}A.
-
-    The support is at least r cos(δ) at a distance δ from the angle of the largest one, the radius r.
+    radius, radius_error : float
+        Largest modulus, a lower bound, and by how much it is short at most: the support is at least r cos(δ) at a
+        distance δ from the angle of the largest one, the radius r.
     """
     # a real matrix has a range that is symmetric about the real axis
     angles = np.linspace(0, np.pi, (ANGLES if len(matrix) <= ALL_UP_TO else OF_LARGE) // 2 + 1)
@@ -107,7 +94,7 @@ def numerical_range(matrix: Real) -> NumericalRange:
     border, radius = np.concatenate([upper, upper[-2:0:-1].conj()]), float(supports.max())
     rounding = len(matrix) * np.finfo(float).eps * float(np.linalg.norm(matrix))
     short = radius * (1 / np.cos(float(angles[1]) / 2) - 1)
-    return NumericalRange(border, float(supports[0]), radius, short + rounding)
+    return border, float(supports[0]), radius, short + rounding
 
 
 def _supporting(matrix: Real, angles: Real) -> tuple[Real, Complex]:
@@ -119,8 +106,7 @@ def _supporting(matrix: Real, angles: Real) -> tuple[Real, Complex]:
         supports, vectors = (np.array(each) for each in zip(*found, strict=True))
         return supports, np.einsum("ij,ij->i", vectors.conj(), vectors @ matrix.T)
 
-    supports, points = in_threads(work, len(angles))
-    return supports, points
+    return in_threads(work, len(angles))
 
 
 def _leading(hermitian: Complex) -> tuple[float, Complex]:

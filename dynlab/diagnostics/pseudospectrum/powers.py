@@ -31,13 +31,13 @@ class Powers(NamedTuple):
     Attributes
     ----------
     times : ndarray, shape (power,)
-        In steps of a map, in seconds of a flow.
+        Times in steps of a map, in seconds of a flow.
     log_norm : ndarray, shape (power,)
         Their logarithms; −inf where a power is exactly zero, NaN where rounding drowns it.
     error : ndarray, shape (power,)
         A bound of first order on the absolute error of `log_norm`.
     bound : ndarray, shape (power,)
-        What the logarithm is at most, where rounding drowns it too; inf where not even that is known.
+        Upper bound on the logarithm, where rounding drowns it too; inf where not even that is known.
     """
 
     times: NDArray[Any]
@@ -80,6 +80,7 @@ def power_norms(matrix: Real, powers: int, wrong: Real | float = 0.0) -> Powers:
     return Powers(np.arange(powers + 1), np.where(error > HALF, np.nan, log_norm), error, bound)
 
 
+@np.errstate(all="ignore")
 def exponential_norms(matrix: Real, duration: float, powers: int, wrong: Real | float = 0.0) -> Powers:
     """Return ln ‖e^{tA}‖₂ at `powers` + 1 times from 0 to `duration`, as powers of one exponential.
 
@@ -89,11 +90,10 @@ def exponential_norms(matrix: Real, duration: float, powers: int, wrong: Real | 
     step, moved = duration / powers * matrix, duration / powers * wrong
     shift = float(approximate_eigenvalues(step).real.max())  # the exponential of what grows fast overflows
     step = step - shift * np.eye(len(step))
-    with np.errstate(all="ignore"):
-        exponential, half = expm(step), expm(step / 2)
-        rounded = np.abs(exponential - half @ half)
-        rounded += (rounded.max() / np.abs(exponential).max() + len(step) * EPS) * np.abs(exponential)
-        seen = DOUBT * (rounded + np.abs(exponential - expm(step + moved)))
+    exponential, half = expm(step), expm(step / 2)
+    rounded = np.abs(exponential - half @ half)
+    rounded += (rounded.max() / np.abs(exponential).max() + len(step) * EPS) * np.abs(exponential)
+    seen = DOUBT * (rounded + np.abs(exponential - expm(step + moved)))
     if not np.isfinite(seen).all():
         exponential, seen = np.eye(len(step)), np.full_like(step, np.inf)
     found, shifts = power_norms(exponential, powers, seen), shift * np.arange(powers + 1)

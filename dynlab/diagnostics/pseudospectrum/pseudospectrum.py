@@ -1,4 +1,4 @@
-"""How far a Jacobian's eigenvalues may be trusted: pseudospectra, and what grows before it decays."""
+"""Pseudospectra of a Jacobian: how far its eigenvalues may be trusted, and what grows before it decays."""
 
 from typing import Any
 
@@ -154,25 +154,20 @@ def pseudospectrum(
     resolvent = Resolvent(matrix, system.blocks, max_memory=max_memory, seed=seed)
     norms = norms_of_flow(matrix, wrong, spectrum, seconds, steps) if flow else norms_of_map(matrix, wrong, steps)
     times, rate = norms[0].times, schema.PER_SECOND if flow else schema.ONE
-    rows, (x, y) = _of_plane(matrix, wrong, spectrum, resolvent, points, extent, flow)
-    ds = schema.result(
+    rows, lines = _of_plane(matrix, wrong, spectrum, resolvent, points, extent, flow)
+    fewer = f" The window has {usual} points in each direction; a larger --grid (grid=) takes more."
+    return schema.result(
         system,
         rows | _of_norms(*norms, flow),
         settings=where
         | {"grid": points, "extent": extent, "steps": steps, "seconds": float(times[-1]) if flow else None}
         | {"flow": flow, "max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed},
-        verdict=lambda ds: verdict(ds, at, state_description),
+        verdict=lambda ds: verdict(ds, at, state_description) + fewer * (grid is None and usual < GRID),
         method=METHOD,
-        coords={
-            schema.X: schema.variable((schema.X,), x, "Re z", rate),
-            schema.Y: schema.variable((schema.Y,), y, "Im z", rate),
-            schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP),
-        },
+        coords=schema.plane_axes(lines, ("Re z", "Im z"), rate)
+        | {schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP)},
         reasons=REASONS,
     )
-    if grid is None and usual < GRID:
-        ds.attrs["verdict"] += f" The window has {usual} points in each direction; a larger --grid (grid=) takes more."
-    return ds
 
 
 def _allowed(system: System, grid: int, max_memory: float | None) -> float:
@@ -213,8 +208,8 @@ def _of_plane(
     flow: bool,
 ) -> tuple[dict[str, Any], tuple[Real, Real]]:
     """Return the table of what is seen in the complex plane, and the window's x and y."""
-    shape = numerical_range(matrix)
-    x, y = window(spectrum.values, shape.border, grid, extent, flow)
+    border, abscissa, radius, short = numerical_range(matrix)
+    x, y = window(spectrum.values, border, grid, extent, flow)
     smallest = on_grid(resolvent, x, y)
     distance, touched = instability(resolvent, spectrum, flow)
     half, close = close_up(resolvent, spectrum.values, touched, float(y[-1]), grid)
@@ -231,10 +226,10 @@ def _of_plane(
         "eigenvalue": (mode, spectrum.values, "eigenvalue", rate),
         "eigenvalue_error": (mode, spectrum.errors, "bound on the error of the eigenvalue", rate),
         "condition": (mode, spectrum.conditions, "condition of the eigenvalue"),
-        "numerical_range": (("angle",), shape.border, "border of the numerical range", rate),
-        "numerical_abscissa": ((), shape.abscissa, "numerical abscissa ω(A)", rate),
-        "numerical_radius": ((), shape.radius, "numerical radius", rate),
-        "numerical_radius_error": ((), shape.radius_error, "by how much it is short at most", rate),
+        "numerical_range": (("angle",), border, "border of the numerical range", rate),
+        "numerical_abscissa": ((), abscissa, "numerical abscissa ω(A)", rate),
+        "numerical_radius": ((), radius, "numerical radius", rate),
+        "numerical_radius_error": ((), short, "by how much it is short at most", rate),
         "instability_distance": ((), distance, "least ‖E‖₂ after which A + E is not stable", rate),
         "instability_point": ((), touched, "where that eigenvalue of A + E lies", rate),
         "close_up_half_width": ((), half, "half the width of the close-up around that", rate),

@@ -28,19 +28,19 @@ def verdict(ds: xr.Dataset, at: Any, described: str) -> str:
     size = number(sizes[leading]) if flow else near_one(float(sizes[leading]), 5)
     if side == UNDECIDED or errors.max() > WIDE:
         size = with_error(float(sizes[leading]), float(errors[leading]))
-    name, where = "abscissa" if flow else "radius", described or place(np.array(settings["state"]))
+    name, per = ("abscissa", " per second") if flow else ("radius", "")
+    where = described or place(np.array(settings["state"]))
     text = (
-        f"The spectral {name} of the Jacobian A at {where} is {size}{' per second' * flow}: {side}. "
+        f"The spectral {name} of the Jacobian A at {where} is {size}{per}: {side}. "
         f"{'With A held fixed, ' * bool(described)}{_growth(ds, side)}."
     )
     if side == STABLE:
         margin = float((errors - beyond).min())
         change = float(np.nanmin([float(ds["instability_distance"]), margin]))
-        text += f" A change of norm {at_most(change * (1 - ROUNDING), 3)}{' per second' * flow} can make A unstable"
-        if number(change, 2) != number(margin, 2):
-            text += f"; with orthogonal eigenvectors it would take {at_least(margin, 3)}{' per second' * flow}"
-        text += "."
-    return under_input(text, at) if settings["input"] and not described else text
+        normal = f"; with orthogonal eigenvectors it would take {at_least(margin, 3)}{per}"
+        text += f" A change of norm {at_most(change * (1 - ROUNDING), 3)}{per} can make A unstable"
+        text += f"{normal * (number(change, 2) != number(margin, 2))}."
+    return under_input(text, at, settings["input"] and not described)
 
 
 def _growth(ds: xr.Dataset, side: str) -> str:
@@ -51,8 +51,8 @@ def _growth(ds: xr.Dataset, side: str) -> str:
     drowned, back = bool(np.isnan(ds["log_power_norm"].values).any()), _back_at_one(ds, when)
     if growth > NO_GROWTH:
         end = " before it decays" if back else "; rounding hides it later" * drowned
-        if growth < kreiss < np.inf and not back:
-            end += f", and to at least {at_least(kreiss)} later (Kreiss constant)"
+        even_more = growth < kreiss < np.inf and not back
+        end += f", and to at least {at_least(kreiss)} later (Kreiss constant)" if even_more else ""
         log_norm = np.log(growth) if growth < np.inf else float(ds["log_power_norm"].max())
         size = at_least(growth) if log_norm <= READABLE else power(np.floor(10 * log_norm) / 10)
         return f"{norm} grows to {'at least ' * flow}{size} at {at}{end}"

@@ -27,7 +27,7 @@ class Method:
     Attributes
     ----------
     name, title : str
-        Its key, and its name in a sentence.
+        Key in the table, and name in a sentence.
     numerator, denominator : tuple of float
         R's coefficients, from the constant on; both empty for R = e^z. A method with a denominator is A-stable.
     """
@@ -54,12 +54,12 @@ class Method:
         return np.abs(value), BEYOND_FIRST_ORDER * np.abs(slope) * errors + rounding
 
     def largest_step(self, eigenvalues: NDArray[np.complex128], errors: NDArray[np.float64]) -> tuple[float, str]:
-        """The largest ε up to which no |R(ελ)| exceeds 1, in seconds, and why it is not known.
+        """Return the largest ε up to which no |R(ελ)| exceeds 1, in seconds, and why it is not known.
 
         Parameters
         ----------
         eigenvalues : ndarray, shape (mode,)
-            Of a flow's Jacobian, in 1/s.
+            Eigenvalues of a flow's Jacobian, in 1/s.
         errors : ndarray, shape (mode,)
 
         Returns
@@ -77,7 +77,7 @@ class Method:
         return float(np.min(self._first_exit(np.angle(moving)) / np.abs(moving))), flag
 
     def _first_exit(self, angles: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The least r > 0 at which |R(r e^{iφ})|² − 1, a polynomial in r that vanishes at 0, is 0 again."""
+        """Return the least r > 0 at which |R(r e^{iφ})|² − 1, a polynomial in r that vanishes at 0, is 0 again."""
         a, degree = np.array(self.numerator), 2 * (len(self.numerator) - 1)
         squares = np.zeros((len(angles), degree + 1))
         for j, k in np.ndindex(len(a), len(a)):
@@ -111,6 +111,7 @@ SMALLEST, WIDE_OPEN = 1e-9, 0.1  # extents: at least, and where all eigenvalues 
 FARTHEST = 1e12  # eigenvalues farther out are not shown
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def region(
     method: Method, step: NDArray[np.float64], values: NDArray[np.complex128]
 ) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64], str]]:
@@ -119,9 +120,8 @@ def region(
     They are the whole region, and the neighbourhood of 0 and the eigenvalues, each axis on its own scale: real parts
     are often thousands of times smaller than imaginary ones.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        z = step[..., None] * values
-        z = z[np.abs(z) <= FARTHEST]
+    z = step[..., None] * values
+    z = z[np.abs(z) <= FARTHEST]
     left, right, tall = (float(part(initial=0)) for part in (z.real.min, z.real.max, np.abs(z.imag).max))
     whole, reach = WHOLE.get(method.name, LARGEST), 1 + ROOM
     corners = [(min(whole[0], reach * left), max(whole[1], reach * right), max(whole[2], reach * tall))]

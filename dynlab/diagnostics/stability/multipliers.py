@@ -158,20 +158,20 @@ def diffusion_plane(
 
 
 def fastest_rotation(matrix: NDArray[np.float64], gamma: float) -> float:
-    """ω: the largest imaginary part of an eigenvalue of M + γI."""
+    """Return ω: the largest imaginary part of an eigenvalue of M + γI."""
     return float(np.abs(approximate_eigenvalues(matrix + gamma * np.eye(len(matrix))).imag).max())
 
 
 @np.errstate(all="ignore")
 def mean_slope_step(diagonals: NDArray[np.float64], omega: float, gamma: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Euler's critical step 2γ/(γ² + ω²) divided by the mean of c; exact where all entries of c are equal."""
+    """Return Euler's critical step 2γ/(γ² + ω²) divided by the mean of c; exact where all entries of c are equal."""
     means = diagonals.mean(axis=-1)
     step = 2 / (gamma + omega * (omega / gamma))  # the squares may overflow
     return np.asarray(np.where((means > 0) & (gamma > 0), step / means, np.nan))
 
 
 def plane_states(critical: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Indices of at most `STATES` states: half of them those of the smallest critical steps, the rest evenly spaced."""
+    """Return indices of at most `STATES` states: half those of the smallest critical steps, the rest evenly spaced."""
     if len(critical) <= STATES:
         return np.arange(len(critical))
     first = np.argsort(np.nan_to_num(critical, nan=np.inf), kind="stable")[: STATES // 2]
@@ -180,13 +180,13 @@ def plane_states(critical: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _least_step(values: NDArray[np.complex128], method: Method) -> float:
-    """The smallest of the states' critical steps, whose eigenvalues are known to rounding; NaN where none is known."""
+    """Return the smallest critical step of states whose eigenvalues are known to rounding; NaN where none is known."""
     rounding = values.shape[-1] * np.finfo(float).eps * np.abs(values).max(axis=-1)
     steps = [method.largest_step(one, np.full(len(one), error))[0] for one, error in zip(values, rounding, strict=True)]
     return float(np.fmin.reduce(steps))
 
 
 def _range(low: float, high: float, own: float, count: int) -> NDArray[np.float64]:
-    """A logarithmic range that is wide enough for the network's own value."""
+    """Return a logarithmic range that is wide enough for the network's own value."""
     near = low / FARTHEST < own < high * FARTHEST
     return np.geomspace(min(low, own / ROOM) if near else low, max(high, own * ROOM) if near else high, count)

@@ -166,10 +166,6 @@ def stability(
 
 def _step(system: Map) -> Euler | ERNN | None:
     """Return the system as a step of a flow; FastRNN is an Euler step of size σ(α), and an asRNN is none."""
-    if not isinstance(system, Map):
-        raise UserError(
-            f"Stability is that of a step, got the flow {system.name!r}: take the step dynlab.Euler(flow, step_size)."
-        )
     if isinstance(system, Euler | ERNN):
         return system
     if isinstance(system, FastRNN):
@@ -180,8 +176,8 @@ def _step(system: Map) -> Euler | ERNN | None:
     if isinstance(system, ASRNN):
         return None
     raise UserError(
-        f"{system.name!r} is no Euler step of a flow, so that no step size decides its stability: see its "
-        f"eigenvalues with dynlab spectrum (dl.spectrum)."
+        f"{system.name!r} is no Euler step of a flow, so that no step size decides its stability: of a flow take the "
+        f"step dynlab.Euler(flow, step_size); a map's eigenvalues are told by dynlab spectrum (dl.spectrum)."
     )
 
 
@@ -258,7 +254,7 @@ def _states(ds: xr.Dataset, where: str, at: str) -> str:
 
 
 def _critical(ds: xr.Dataset) -> str:
-    """The critical step; of several states the smallest one at which the flow is stable."""
+    """Return the critical step; of several states the smallest one at which the flow is stable."""
     known = ds["critical_step"].values[~np.isnan(ds["critical_step"].values)]
     positive = known[known > 0]
     if not positive.size:

@@ -68,9 +68,10 @@ def row(
     its error of one is undecided, and a number exactly there violates it.
     """
     low, high = (np.broadcast_to(np.asarray(end, dtype=float), values.shape) for end in interval)
-    about, found = ~np.isnan(low), judged(values, errors, low, high, strict=strict)
+    found, index = judged(values, errors, low, high, strict=strict)
+    about = ~np.isnan(low)
     known = np.where(about & np.isfinite(values), values, np.nan)
-    return {
+    return found | {
         "name": name,
         "quantity": quantity,
         "unit": units,
@@ -78,12 +79,8 @@ def row(
         "theory_high": float(high[about].max()),
         "measured_low": float(np.fmin.reduce(known, axis=None)),
         "measured_high": float(np.fmax.reduce(known, axis=None)),
-        "margin": found.margin,
-        "outcome": found.outcome,
-        "where_sample": found.index[0],
-        "where_step": int(times[found.index[1]]),
-        "violations": found.violations,
-        "compared": found.compared,
+        "where_sample": index[0],
+        "where_step": int(times[index[1]]),
     }
 
 
@@ -95,9 +92,10 @@ def rows_of_flow(
     errors: NDArray[np.float64],
     times: NDArray[np.int64],
 ) -> list[BoundRow]:
-    """Re λ of diag(c) (A − γ I) lies in [−γ max c, −γ min c] for antisymmetric A and c ≥ 0; else nothing bounds it.
+    """Return the rows on Re λ of diag(c) (A − γ I), and on the factors c of a gated flow.
 
-    `diagonals` are c, (sample, time, state), and `matrix` is A − γ I. The factors c of a gated flow are bounded, too.
+    Re λ lies in [−γ max c, −γ min c] for antisymmetric A and c ≥ 0; else nothing bounds it. `diagonals` are c, (sample,
+    time, state), and `matrix` is A − γ I.
     """
     gamma, antisymmetric = diffusion_of(matrix)
     gated, rows = (diagonals < 0).any(axis=-1), []
@@ -114,7 +112,7 @@ def rows_of_flow(
 
 
 def rows_of_norm(system: Map, driven: Driven, times: NDArray[np.int64]) -> list[BoundRow]:
-    """‖∂h_t/∂h_{t−1}‖₂ ≤ cond(D_f) for asRNN, and ≤ σ(β) + σ(α) ‖U‖₂ for FastRNN; no row for others."""
+    """Return the row of ‖∂h_t/∂h_{t−1}‖₂ ≤ cond(D_f) of an asRNN, ≤ σ(β) + σ(α) ‖U‖₂ of a FastRNN; none of others."""
     cell = driven.system.flow.cell if isinstance(driven.system, Euler) and isinstance(system, FastRNN) else system
     if isinstance(cell, ASRNN):
         diagonal = cell.saturation().detach().double()
@@ -130,7 +128,7 @@ def rows_of_norm(system: Map, driven: Driven, times: NDArray[np.int64]) -> list[
 
 
 def norms_of(driven: Driven, times: NDArray[np.int64], shift: float = 0.0) -> tuple[NDArray[np.float64], ...]:
-    """‖∂h_t/∂h_{t−1} + shift I‖₂, shape (sample, time), and a bound on the error of each."""
+    """Return ‖∂h_t/∂h_{t−1} + shift I‖₂, shape (sample, time), and a bound on the error of each."""
     n = driven.states.shape[-1]
     blocks = (block.double().cpu().numpy() + shift * np.eye(n) for block in driven.blocks(driven.system, times))
     norms = np.concatenate([singular_values(stack)[..., 0] for stack in blocks], axis=1)
@@ -138,7 +136,7 @@ def norms_of(driven: Driven, times: NDArray[np.int64], shift: float = 0.0) -> tu
 
 
 def diffusion_of(matrix: Tensor) -> tuple[float, bool]:
-    """γ = −tr M/n, and whether M + γ I is antisymmetric up to rounding."""
+    """Return γ = −tr M/n, and whether M + γ I is antisymmetric up to rounding."""
     M = matrix.double().cpu().numpy()
     n = len(M)
     gamma = -float(np.trace(M)) / n
@@ -158,7 +156,7 @@ def rows_of_ernn(
     etas: NDArray[np.float64],
     times: NDArray[np.int64],
 ) -> list[BoundRow]:
-    """Lemmas 1 and 2, Theorem 2, Corollary 1, and the rank that the structure of ∇F = diag(φ′)PU − I allows.
+    """Return the rows of Lemmas 1 and 2, Theorem 2, Corollary 1, and the rank that ∇F = diag(φ′)PU − I allows.
 
     `rates` are the eigenvalues of ∇F at h_t and their errors, (sample, time, mode), and `etas` is (K, time).
     """
@@ -189,7 +187,7 @@ def rows_of_ernn(
 def _along_iteration(
     system: ERNN, old: Tensor, inputs: Tensor, etas: NDArray[np.float64], times: NDArray[np.int64]
 ) -> list[BoundRow]:
-    """Theorem 2 and Corollary 1 at every inner iterate g⁽⁰⁾ … g⁽ᴷ⁻¹⁾, from which a step is taken."""
+    """Return the rows of Theorem 2 and Corollary 1 at every inner iterate g⁽⁰⁾ … g⁽ᴷ⁻¹⁾, from which a step is taken."""
     states, given, steps = old.flatten(0, 1), inputs.flatten(0, 1), torch.as_tensor(etas).repeat(1, len(old))
     flow, found = InnerFlow(system, states, given), []
     reached = iterates(flow, system.inner_start(states), steps, len(steps))[:-1]
@@ -207,7 +205,7 @@ def _along_iteration(
 
 
 def _structural_rank(system: ERNN, jacobian: Operator) -> NDArray[np.float64] | None:
-    """Inactive units + d₁, an upper bound on the rank with ReLU and P U = I + a matrix of rank d₁; else None."""
+    """Return inactive units + d₁, an upper bound on the rank with ReLU and P U = I + a matrix of rank d₁; else None."""
     if system.activation != ACTIVATIONS["relu"] or not isinstance(system.U, IdentityPlusLowRank):
         return None
     transition = jacobian.dense() + torch.eye(system.state_size).to(system.W)
