@@ -53,10 +53,10 @@ SYSTEMS = {
     "fc-urnn": "dynlab.systems.urnn:fc_urnn",
     "kru": "dynlab.systems.urnn:KRU",
     "linear": "dynlab.systems.textbook:Linear",
-    "logistic": "dynlab.systems.textbook:Logistic",
-    "henon": "dynlab.systems.textbook:Henon",
-    "lorenz": "dynlab.systems.textbook:Lorenz",
-    "roessler": "dynlab.systems.textbook:Roessler",
+    "logistic": "dynlab.systems.textbook:logistic",
+    "henon": "dynlab.systems.textbook:henon",
+    "lorenz": "dynlab.systems.textbook:lorenz",
+    "roessler": "dynlab.systems.textbook:roessler",
     "markus-yamabe": "dynlab.systems.textbook:MarkusYamabe",
 }
 

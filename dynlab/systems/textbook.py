@@ -17,6 +17,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, Map, System
+from dynlab.systems.equations import EquationFlow, EquationMap
 
 Matrix = Sequence[Sequence[float]]
 
@@ -71,55 +72,27 @@ class LinearMap(ByMatrix, Map):
     step = ByMatrix.value
 
 
-class Logistic(Map):
+def logistic(r: float = 4.0) -> EquationMap:
     """x_t = r x (1 − x), with derivative r (1 − 2 x); at r = 4 its Lyapunov exponent is ln 2 per step."""
-
-    def __init__(self, r: float = 4.0) -> None:
-        super().__init__(1, 0)
-        self.r = r
-
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.r * state * (1 - state)
+    return EquationMap("r*x*(1 - x)", r=r)
 
 
-class Henon(Map):
+def henon(a: float = 1.4, b: float = 0.3) -> EquationMap:
     """(x, y) ← (1 − a x² + y, b x), whose Jacobian has the determinant −b everywhere."""
-
-    def __init__(self, a: float = 1.4, b: float = 0.3) -> None:
-        super().__init__(2, 0)
-        self.a, self.b = a, b
-
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        x, y = state.unbind(dim=-1)
-        # one coordinate after the other in memory, so that the next step reads each in one piece
-        return torch.stack([1 + y - self.a * x * x, self.b * x]).movedim(0, -1)
+    return EquationMap("1 + y - a*x*x, b*x", a=a, b=b)
 
 
-class Lorenz(Flow):
+def lorenz(sigma: float = 10.0, rho: float = 28.0, beta: float = 8 / 3) -> EquationFlow:
     """x' = σ (y − x), y' = x (ρ − z) − y, z' = x y − β z, with divergence −(σ + 1 + β) everywhere."""
-
-    def __init__(self, sigma: float = 10.0, rho: float = 28.0, beta: float = 8 / 3) -> None:
-        super().__init__(3, 0)
-        self.sigma, self.rho, self.beta = sigma, rho, beta
-
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        x, y, z = state.unbind(dim=-1)
-        return torch.stack([self.sigma * (y - x), x * (self.rho - z) - y, x * y - self.beta * z], dim=-1)
+    return EquationFlow("sigma*(y - x), x*(rho - z) - y, x*y - beta*z", sigma=sigma, rho=rho, beta=beta)
 
 
-class Roessler(Flow):
+def roessler(a: float = 0.2, b: float = 0.2, c: float = 5.7) -> EquationFlow:
     """x' = −y − z, y' = x + a y, z' = b + z (x − c), with divergence a − c + x.
 
     Its two equilibria are (a s, −s, s) with s = (c ± √(c² − 4 a b))/(2 a); they meet in a fold at c² = 4 a b.
     """
-
-    def __init__(self, a: float = 0.2, b: float = 0.2, c: float = 5.7) -> None:
-        super().__init__(3, 0)
-        self.a, self.b, self.c = a, b, c
-
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        x, y, z = state.unbind(dim=-1)
-        return torch.stack([-y - z, x + self.a * y, self.b + z * (x - self.c)], dim=-1)
+    return EquationFlow("-y - z, x + a*y, b + z*(x - c)", a=a, b=b, c=c)
 
 
 class MarkusYamabe(Flow):
