@@ -110,6 +110,12 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
     return found
 
 
+def solved(f: Function, jacobian: Function, starts: Tensor) -> Tensor:
+    """Return the roots that Newton's method finds from the starts (k, n), NaN where it finds none; arguments of `solve`."""
+    found = _newton(f, jacobian, starts, torch.arange(len(starts), device=starts.device))
+    return torch.where(found.converged.unsqueeze(-1), found.states, torch.nan)
+
+
 def _in_chunks(work: Callable[[Tensor], Roots], starts: Tensor) -> Roots:
     """Return `work` on the rows of `starts`, in chunks and threads."""
     rows = torch.arange(len(starts), device=starts.device)
@@ -191,14 +197,14 @@ def _damped_step(matrix: Tensor, value: Tensor, damping: Tensor) -> tuple[Tensor
     return step.squeeze(-1), value.square().sum(-1) - model.square().sum(-1)
 
 
-def led_by_flow(f: Function, jacobian: Function, starts: Tensor) -> Tensor:
+def led_by_flow(f: Function, jacobian: Function, starts: Tensor, first: float = FIRST_STEP) -> Tensor:
     """Return where h' = f(h) leads from the starts (k, n): implicit Euler steps that grow as ‖f‖ falls.
 
     That passes slow regions, where ‖f‖ has local minima that end Newton's and Levenberg and Marquardt's methods.
     """
     rows = torch.arange(len(starts), device=starts.device)
     h, value = starts.clone(), f(starts, rows)
-    step, live = torch.full_like(h[:, 0], FIRST_STEP), rows
+    step, live = torch.full_like(h[:, 0], first), rows
     for _ in range(EULER_STEPS):
         live = live[value[live].norm(dim=-1) > tolerance(h[live])]
         if len(live) == 0:

@@ -10,13 +10,13 @@ methods); Hairer, Lubich and Wanner, "Geometric Numerical Integration", Springer
 Hochbruck and Ostermann, "Exponential integrators", Acta Numerica 19 (2010), section 2.1 (exponential Euler).
 """
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from dynlab.numerics.roots import solved
+from dynlab.program.derived import batch_shape
 from dynlab.program.differentiation import jacobian
 from dynlab.systems.base import Euler, Flow, Integrator
-from dynlab.systems.implicit import settled
 
 
 class ExplicitMidpoint(Integrator):
@@ -46,11 +46,11 @@ class ImplicitMidpoint(Integrator):
     """
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return 2 * self.midpoint(state, input, t) - state
+        return 2 * self.midpoint(state, input) - state
 
     def stated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0, by: str = "state") -> Tensor:
         """Return the derivative of the step, shape (..., state, state); by the input ε (I − (ε/2) A)⁻¹ B, B = ∂f/∂x."""
-        middle = self.midpoint(state, input, t)
+        middle = self.midpoint(state, input)
         half = 0.5 * self.step_size * _rate(self.flow, middle, input, t)
         identity = _identity(state)
         if by == "state":
@@ -58,16 +58,19 @@ class ImplicitMidpoint(Integrator):
         moved = self.step_size * jacobian(self.flow, middle, input, t, by="input").dense()
         return torch.linalg.solve_ex(identity - half, moved)[0]
 
-    def midpoint(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+    def midpoint(self, state: Tensor, input: Tensor) -> Tensor:
         """Return the midpoint between `state` (..., state) and the next one, NaN where none was found."""
         half, identity = 0.5 * self.step_size, _identity(state)
-        batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
-        return settled(
-            lambda m: state - m + half * self.flow.velocity(m, input, t),
-            lambda m: half * _rate(self.flow, m, input, t) - identity,
-            state.expand(*batch, state.shape[-1]),
-            1e3,  # with so long a first step it is nearly Newton's method
+        batch = batch_shape(state, input, 0)
+        states, inputs = (
+            each.expand(*batch, each.shape[-1]).reshape(batch.numel(), each.shape[-1]) for each in (state, input)
         )
+        found = solved(
+            lambda m, rows: states[rows] - m + half * self.flow.velocity(m, inputs[rows]),
+            lambda m, rows: half * _rate(self.flow, m, inputs[rows]) - identity,
+            states,
+        )
+        return found.reshape(*batch, -1)
 
 
 class ExponentialEuler(Integrator):
@@ -104,6 +107,6 @@ def _identity(like: Tensor) -> Tensor:
     return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
 
 
-def _rate(flow: Flow, state: Tensor, input: Tensor, t: int | Tensor) -> Tensor:
+def _rate(flow: Flow, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
     """The flow's Jacobian, shape (..., state, state)."""
     return jacobian(flow, state, input, t).dense()
