@@ -11,8 +11,6 @@ Katok and Hasselblatt, Introduction to the Modern Theory of Dynamical Systems (1
 circle's orbits).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
@@ -29,29 +27,16 @@ NEIGHBOURS = 48  # of each state, itself among them, to which the tree may join 
 LENGTHS = 0.01  # of the path's length: by less than that it grows where the number of states doubles, twice
 
 
-class Curves(NamedTuple):
-    """Closed curves that an orbit visits in turn.
+def closed_curves(orbit: Real) -> tuple[int, float] | None:
+    """Return how many closed curves an orbit visits in turn, and the longest distance between neighbours on them.
 
-    Attributes
-    ----------
-    pieces : int
-    widest : float
-        The longest distance between neighbours on one of them.
-    """
-
-    pieces: int
-    widest: float
-
-
-def closed_curves(orbit: Real) -> Curves | None:
-    """Return the closed curves on which consecutive states (m, n) of an orbit lie, or None where none are seen.
-
-    Where there are several, states of one are farther from all others than from their nearest ones on it.
+    The orbit is consecutive states (m, n); None where no such curves are seen. Where there are several, states of one
+    are farther from all others than from their nearest ones on it.
 
     Examples
     --------
     >>> angle = np.sqrt(2) * np.arange(512)
-    >>> closed_curves(np.stack([np.cos(angle), np.sin(angle)], axis=1)).pieces
+    >>> closed_curves(np.stack([np.cos(angle), np.sin(angle)], axis=1))[0]
     1
     """
     number = np.arange(len(orbit))
@@ -62,7 +47,7 @@ def closed_curves(orbit: Real) -> Curves | None:
             continue
         path = _path(piece)
         if path is not None and _turns(path, len(piece)) and _has_length(piece, path):
-            return Curves(count, float(np.linalg.norm(np.diff(piece[path], axis=0), axis=1).max()))
+            return count, float(np.linalg.norm(np.diff(piece[path], axis=0), axis=1).max())
     return None
 
 

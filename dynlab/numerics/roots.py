@@ -111,7 +111,7 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
 
 
 def solved(f: Function, jacobian: Function, starts: Tensor) -> Tensor:
-    """Return the roots that Newton's method finds from the starts (k, n), NaN where it finds none; arguments of `solve`."""
+    """Return the roots that Newton's method finds from the starts (k, n), NaN where it finds none; see `solve`."""
     found = _newton(f, jacobian, starts, torch.arange(len(starts), device=starts.device))
     return torch.where(found.converged.unsqueeze(-1), found.states, torch.nan)
 

@@ -4,13 +4,13 @@ A system knows one step and nothing else; every analysis is a function of a syst
 """
 
 import abc
-import math
 from typing import Any, Self, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dynlab.arguments import check_positive
 from dynlab.errors import UserError
 from dynlab.program.derived import derived
 from dynlab.program.program import Program
@@ -252,8 +252,8 @@ class Integrator(Map):
 
     def __init__(self, flow: Flow, step_size: float) -> None:
         super().__init__(flow.state_size, flow.input_size)
-        self.flow = flow
-        self.step_size = positive_step(step_size)
+        check_positive(step_size=step_size)
+        self.flow, self.step_size = flow, step_size
         self.name, self.period = flow.name, flow.period
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
@@ -268,13 +268,6 @@ class Euler(Integrator):
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.ungated_residual(state, input, t)
-
-
-def positive_step(step_size: float) -> float:
-    """Return `step_size`, or raise the error that says it must be positive."""
-    if not 0 < step_size < math.inf:
-        raise UserError(f"The step size must be a positive number, got {step_size}.")
-    return step_size
 
 
 def check_sizes(state_size: int, input_size: int) -> None:

@@ -34,7 +34,12 @@ class ByMatrix(System):
     A: Tensor
 
     def __init__(self, matrix: Matrix) -> None:
-        A = _square(matrix)
+        try:
+            A = torch.tensor(matrix, dtype=torch.float64)  # float32 would round numbers given by hand
+        except (TypeError, ValueError) as error:
+            raise UserError(f"The matrix must be rows of numbers of equal length, got {matrix!r}.") from error
+        if A.ndim != 2 or A.shape[0] != A.shape[1] or not torch.isfinite(A).all():
+            raise UserError(f"The matrix must be square with finite entries, got {matrix!r}.")
         super().__init__(len(A), 0)
         self.register_buffer("A", A)
 
@@ -83,12 +88,12 @@ def henon(a: float = 1.4, b: float = 0.3) -> EquationMap:
 
 
 def lorenz(sigma: float = 10.0, rho: float = 28.0, beta: float = 8 / 3) -> EquationFlow:
-    """x' = σ (y − x), y' = x (ρ − z) − y, z' = x y − β z, with divergence −(σ + 1 + β) everywhere."""
+    """X' = σ (y − x), y' = x (ρ − z) − y, z' = x y − β z, with divergence −(σ + 1 + β) everywhere."""
     return EquationFlow("sigma*(y - x), x*(rho - z) - y, x*y - beta*z", sigma=sigma, rho=rho, beta=beta)
 
 
 def roessler(a: float = 0.2, b: float = 0.2, c: float = 5.7) -> EquationFlow:
-    """x' = −y − z, y' = x + a y, z' = b + z (x − c), with divergence a − c + x.
+    """X' = −y − z, y' = x + a y, z' = b + z (x − c), with divergence a − c + x.
 
     Its two equilibria are (a s, −s, s) with s = (c ± √(c² − 4 a b))/(2 a); they meet in a fold at c² = 4 a b.
     """
@@ -129,14 +134,3 @@ class MarkusYamabe(Flow):
         a, product = self.a, c * s
         first = torch.stack([-1 + a * c.square(), 1 - a * product], dim=-1)
         return torch.stack([first, torch.stack([-1 - a * product, -1 + a * s.square()], dim=-1)], dim=-2)
-
-
-def _square(matrix: Matrix) -> Tensor:
-    """The matrix in float64, since numbers given by hand should not be rounded to float32 on the way."""
-    try:
-        A = torch.tensor(matrix, dtype=torch.float64)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"The matrix must be rows of numbers of equal length, got {matrix!r}.") from error
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or not torch.isfinite(A).all():
-        raise UserError(f"The matrix must be square with finite entries, got {matrix!r}.")
-    return A

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.bifurcation.branches import Branch, Diagram
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.grids import blocks
+from dynlab.numerics.grids import check_memory
 from dynlab.progress import through
 from dynlab.systems.autonomous import Held
 from dynlab.trajectories.attractors import LEAVES, Ends, classify
@@ -82,7 +82,7 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
 def check_values(count: int, n: int, max_memory: float) -> None:
     """Raise for a number of values below 0, and where the orbits at so many take more memory."""
     check_at_least(0, values=count)
-    blocks(1, 1.0, max_memory, 8.0 * count * ORBITS * KEPT * n)
+    check_memory(1.0, max_memory, 8.0 * count * ORBITS * KEPT * n)
 
 
 def _beside(diagram: Diagram, branch: Branch, p: float) -> list[tuple[Real, float]]:

@@ -14,7 +14,7 @@ from dynlab.diagnostics.bifurcation.parameters import check_range, described, va
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.grids import blocks
+from dynlab.numerics.grids import check_memory
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 from dynlab.systems.autonomous import held_settings
@@ -163,7 +163,7 @@ def _check(
         raise UserError(f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.")
     for name, low, high in zip(parameters, lowest, highest, strict=True):
         check_range(name, low, high)
-    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
+    check_memory(8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))
     if grid**2 * n**3 > MOST_WORK:
         raise UserError(
             f"A grid of {grid} x {grid} fixed points of {n:,} states takes hours: --grid (grid=) may be at most "
