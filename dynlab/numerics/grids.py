@@ -18,7 +18,7 @@ def check_grid(grid: int, largest: int, each: int, max_memory: float, of: str) -
     max_memory : float
         Bytes.
     of : str
-        What the grid is of: "points", "starts of 64 units".
+        Name of the points: "points", "starts of 64 units".
     """
     check_at_least(2, grid=grid)
     needed = each * grid**2

@@ -26,7 +26,7 @@ class Kind(NamedTuple):
     Attributes
     ----------
     name : str
-        Such as ``"stable focus"``, ``"flip saddle"``, ``"undecided, near center"``.
+        Name such as ``"stable focus"``, ``"flip saddle"``, ``"undecided, near center"``.
     stable : int
         1 stable (a center and a stable line of equilibria too: in Lyapunov's sense), 0 unstable, −1 undecided.
     unstable : int

@@ -43,7 +43,7 @@ STEEP = 1e8  # times the tolerance: a residual above that is no rounding, howeve
 
 
 class Roots(NamedTuple):
-    """Where the starts ended.
+    """The points at which the starts ended.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Roots(NamedTuple):
         ‖f‖₂ there.
     converged : Tensor of bool, shape (start,)
     iterations : Tensor of int, shape (start,)
-        Of all that was tried.
+        Iterations of all methods that were tried.
     """
 
     states: Tensor
@@ -83,10 +83,10 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
     Parameters
     ----------
     f, jacobian : callable
-        Of points (k, n) and their starts' numbers (k,): values (k, n) and matrices (k, n, n).
+        From points (k, n) and their starts' numbers (k,) to values (k, n) and matrices (k, n, n).
     starts : Tensor, shape (start, n)
     most : int, optional
-        How many starts the second method takes up: those at which the first left the smallest ‖f‖₂.
+        Number of starts that the second method takes up: those at which the first left the smallest ‖f‖₂.
 
     Returns
     -------

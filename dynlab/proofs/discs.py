@@ -68,8 +68,7 @@ def eigenvalue_discs(jacobian: arb_mat, thorough: bool) -> ProvedDiscs | None:
     ----------
     jacobian : arb_mat
     thorough : bool
-        Whether the eigenvectors are computed in the precision at hand (seconds for n = 128) or in double precision and
-        refined.
+        Compute the eigenvectors in the precision at hand (seconds for n = 128), not in double precision and refined.
 
     Returns
     -------

@@ -20,7 +20,7 @@ PRECISION = 64  # bits: the box is wide, and rounding is nothing beside it
 
 
 class BoxBound(NamedTuple):
-    """What is proved of the Jacobian over a box, and what is seen at states in it.
+    """A proved bound on the Jacobian over a box, and the same quantity at states in it.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class BoxBound(NamedTuple):
     surely : float
         The spectral radius where it is largest, less its error; NaN where it is the abscissa that was asked for.
     inside : bool
-        Whether the system's value over the box is proved to lie in the box.
+        True if the system's value over the box is proved to lie in the box.
     """
 
     value: float
@@ -54,9 +54,9 @@ def bound(
     Parameters
     ----------
     exact, sampling : System
-        In float64 on the CPU, for the proof; where and how single Jacobians are computed.
+        System in float64 on the CPU, for the proof; and in the type and on the device of single Jacobians.
     input : Tensor, shape (input,)
-        What is held.
+        The input that is held.
     t : int
     ends : tuple of ndarray, each of shape (state,)
         The box.

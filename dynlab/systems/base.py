@@ -46,13 +46,13 @@ class System(nn.Module, abc.ABC):
     task_settings : dict
         Settings of that task, so that `dynlab.tasks.create` makes it again.
     embedding : Embedding, Encoder or None
-        What makes the steps' inputs of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
+        Layer that makes the steps' inputs of tokens' numbers (`embed`), or of a whole model's inputs (`encode`).
     part_of : str
         The class of the model around it whose other layers are not run; empty where it is the whole network.
     period : tuple of float or None, or None
-        Of each state that is an angle the number that it repeats after, 2π; None of others, and of all.
+        Number that each state repeats after: 2π for an angle, None for others; None if no state is an angle.
     recorded_inputs : ndarray or None
-        What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
+        Inputs that drive it unless others are given, shape (sample, time, input): `dynlab.from_module` records them.
     rest_input : ndarray or None
         The input of a step where the model around it is given zeros, shape (input,): recorded with `recorded_inputs`.
     """

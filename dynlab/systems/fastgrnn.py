@@ -83,7 +83,7 @@ class FastGRNN(Map):
     input_rank, state_rank : int or None
         The ranks of W = W₁ W₂ and of U = U₁ U₂; None for full matrices, the form that the paper calls LSQ.
     density : float
-        In (0, 1]: the share of the entries of W and U, or of each of their factors, that are not 0. Below 1 all but the
+        Share in (0, 1] of the entries of W and U, or of each of their factors, that are not 0. Below 1 all but the
         largest are set to 0 after every step of the optimiser (iterative hard thresholding, the authors' second
         stage), while the gradient reaches all of them.
 

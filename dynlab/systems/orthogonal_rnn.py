@@ -131,7 +131,7 @@ def dtriv(
     ----------
     input_size, state_size : int
     init, chart : str
-        As in `exprnn`.
+        Start and map of A, as in `exprnn`.
     rebase_every : int or None
         K; None for a base that moves once, before the first step.
     project_every : int

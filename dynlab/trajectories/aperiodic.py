@@ -1,4 +1,4 @@
-"""What an orbit is on that has not repeated: a cycle that it comes to slowly, a closed curve, a torus, or chaos.
+"""The set that an orbit without repetition is on: a cycle that it comes to slowly, a closed curve, a torus, or chaos.
 
 Sets are told by the signs of its exponents.
 

@@ -52,7 +52,7 @@ class Attractor:
     kind : str
         "stable focus", "stable period-4 orbit", "stable limit cycle", "chaotic attractor", …
     period : float
-        In steps of a map (1 at rest), in seconds of a flow (0 at rest); 0 where nothing repeats.
+        Steps of a map (1 at rest), seconds of a flow (0 at rest); 0 where nothing repeats.
     states : ndarray, shape (m, state)
         The point, the cycle, or an orbit on the set.
     stable : int
