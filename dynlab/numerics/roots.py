@@ -111,9 +111,18 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
 
 
 def solved(f: Function, jacobian: Function, starts: Tensor) -> Tensor:
-    """Return the roots that Newton's method finds from the starts (k, n), NaN where it finds none; see `solve`."""
-    found = _newton(f, jacobian, starts, torch.arange(len(starts), device=starts.device))
-    return torch.where(found.converged.unsqueeze(-1), found.states, torch.nan)
+    """Return the roots that Newton's method finds from the starts (k, n), NaN where it finds none; see `solve`.
+
+    Where gradients are asked for, one more step of Newton's has those of the root, by the implicit function theorem.
+    """
+    rows = torch.arange(len(starts), device=starts.device)
+    with torch.no_grad():
+        found = _newton(f, jacobian, starts, rows)
+        root = torch.where(found.converged.unsqueeze(-1), found.states, torch.nan)
+    if not torch.is_grad_enabled():
+        return root
+    step = torch.linalg.solve_ex(jacobian(root, rows), f(root, rows).unsqueeze(-1))[0].squeeze(-1)
+    return root - step.nan_to_num(0.0, 0.0, 0.0)  # none where the derivative is singular
 
 
 def _in_chunks(work: Callable[[Tensor], Roots], starts: Tensor) -> Roots:

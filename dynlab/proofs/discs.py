@@ -144,8 +144,7 @@ def _refined(middle: arb_mat) -> Basis:
 
 def _exact(values: NDArray[Any]) -> acb_mat:
     """A matrix of real or complex doubles as it is."""
-    rows, columns = values.shape
-    return acb_mat(rows, columns, [acb(float(entry.real), float(entry.imag)) for entry in values.ravel()])
+    return acb_mat(*values.shape, values.ravel().tolist())
 
 
 def _nearer(inverse: acb_mat, matrix: acb_mat) -> acb_mat:

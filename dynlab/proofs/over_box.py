@@ -11,10 +11,12 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 from dynlab.program import NoProgram
-from dynlab.program.differentiation import jacobian, jacobian_and_error
+from dynlab.program.differentiation import jacobian_and_error
 from dynlab.program.enclosure import NonSmooth, jacobian_over_box
 from dynlab.proofs.common_norm import best_weights, proved_bound, weighted
 from dynlab.systems import System
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 PRECISION = 64  # bits: the box is wide, and rounding is nothing beside it
 
@@ -83,7 +85,7 @@ def bound(
         )
         weights = best_weights(over, logarithmic)
         value = proved_bound(over, weights, logarithmic)
-    matrices = _sampled_jacobians(sampling, states, input, t)
+    matrices = held_matrices(Held(sampling, input, t), torch.as_tensor(states).to(input)).double().cpu().numpy()
     turned, values = weighted(matrices, weights), approximate_eigenvalues(matrices)
     if logarithmic:
         seen = np.linalg.eigvalsh((turned + turned.swapaxes(1, 2)) / 2).max(axis=1)
@@ -97,9 +99,3 @@ def _less_its_error(exact: System, state: Real, input: Tensor, t: int) -> float:
     matrix, wrong = jacobian_and_error(exact, torch.as_tensor(state), input.double().cpu(), t)
     values, errors, _ = eigenvalues(matrix.numpy(), wrong.numpy())
     return float((np.abs(values) - errors).max())
-
-
-def _sampled_jacobians(system: System, states: Real, input: Tensor, t: int) -> Real:
-    at = torch.as_tensor(states).to(input)
-    found = jacobian(system, at, input.expand(len(at), -1), t).dense()
-    return found.expand(len(at), *found.shape[-2:]).double().cpu().numpy()

@@ -52,7 +52,7 @@ class ImplicitMidpoint(Integrator):
         """Return the derivative of the step, shape (..., state, state); by the input ε (I − (ε/2) A)⁻¹ B, B = ∂f/∂x."""
         middle = self.midpoint(state, input)
         half = 0.5 * self.step_size * _rate(self.flow, middle, input, t)
-        identity = _identity(state)
+        identity = torch.eye(self.state_size).to(state)
         if by == "state":
             return torch.linalg.solve_ex(identity - half, identity + half)[0]
         moved = self.step_size * jacobian(self.flow, middle, input, t, by="input").dense()
@@ -60,7 +60,7 @@ class ImplicitMidpoint(Integrator):
 
     def midpoint(self, state: Tensor, input: Tensor) -> Tensor:
         """Return the midpoint between `state` (..., state) and the next one, NaN where none was found."""
-        half, identity = 0.5 * self.step_size, _identity(state)
+        half, identity = 0.5 * self.step_size, torch.eye(self.state_size).to(state)
         batch = batch_shape(state, input, 0)
         states, inputs = (
             each.expand(*batch, each.shape[-1]).reshape(batch.numel(), each.shape[-1]) for each in (state, input)
@@ -101,10 +101,6 @@ INTEGRATORS: dict[str, type[Integrator]] = {
     "implicit-midpoint": ImplicitMidpoint,
     "exponential-euler": ExponentialEuler,
 }
-
-
-def _identity(like: Tensor) -> Tensor:
-    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
 
 
 def _rate(flow: Flow, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:

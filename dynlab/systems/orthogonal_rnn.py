@@ -27,7 +27,7 @@ from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
-from dynlab.systems.base import Map, check_sizes
+from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, parametrizations_of, skew_start
 
 
@@ -84,7 +84,6 @@ def modrelu_rnn(input_size: int, state_size: int, init: str = "cayley") -> ModRe
 
 def exprnn_weights(input_size: int, state_size: int) -> tuple[Tensor, Tensor]:
     """V of variance 2/input_size (Kaiming) and modReLU's b, as the authors start them."""
-    check_sizes(state_size, input_size)
     return torch.randn(state_size, input_size) * math.sqrt(2 / max(input_size, 1)), modrelu_bias(state_size)
 
 
@@ -156,7 +155,6 @@ def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayl
     init : {"cayley", "henaff", "zero"}
         Start of A.
     """
-    check_sizes(state_size, input_size)
     if not 0 <= rho <= 1:
         raise UserError(f"scoRNN's rho, the share of entries -1, must be between 0 and 1, got {rho}.")
     V = torch.empty(state_size, input_size).uniform_(-0.01, 0.01)  # the authors' range
@@ -203,7 +201,6 @@ class NNRNN(ModReLURNN):
     W: Tensor
 
     def __init__(self, input_size: int, state_size: int, init: str = "henaff") -> None:
-        check_sizes(state_size, input_size)
         if state_size % 2:
             raise UserError(
                 f"nnRNN's matrix has blocks of 2 × 2, so its state has an even size; got {state_size}: "
