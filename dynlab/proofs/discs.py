@@ -144,7 +144,7 @@ def _refined(middle: arb_mat) -> Basis:
 
 def _exact(values: NDArray[Any]) -> acb_mat:
     """A matrix of real or complex doubles as it is."""
-    return acb_mat(*values.shape, values.ravel().tolist())
+    return acb_mat(values.shape[0], values.shape[1], values.ravel().tolist())
 
 
 def _nearer(inverse: acb_mat, matrix: acb_mat) -> acb_mat:

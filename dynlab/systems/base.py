@@ -57,14 +57,8 @@ class System(nn.Module, abc.ABC):
         The input of a step where the model around it is given zeros, shape (input,): recorded with `recorded_inputs`.
     """
 
-    name: str
-    state_size: int
-    input_size: int
-    network_input_size: int
     source: dict[str, str] | None = None
     task: str | None = None
-    task_settings: dict[str, Any]
-    embedding: Embedding | Encoder | None
     recorded_inputs: np.ndarray | None = None
     rest_input: np.ndarray | None = None
     part_of: str = ""
@@ -73,11 +67,10 @@ class System(nn.Module, abc.ABC):
     def __init__(self, state_size: int, input_size: int) -> None:
         super().__init__()
         check_sizes(state_size, input_size)
-        self.state_size = state_size
-        self.input_size = input_size
-        self.network_input_size = input_size
-        self.task_settings = {}
-        self.embedding = None  # no attribute of the class, behind which a module would not be seen
+        self.state_size, self.input_size, self.network_input_size = state_size, input_size, input_size
+        self.task_settings: dict[str, Any] = {}
+        # no attribute of the class, behind which a module would not be seen
+        self.embedding: Embedding | Encoder | None = None
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}
 

@@ -132,10 +132,8 @@ class FastGRNN(Map):
         if self.density == 1:
             return
         for matrix in (*self.W, *self.U):
-            kept = max(1, round(self.density * matrix.numel()))
-            entries = matrix.view(-1)
-            largest = entries.abs().topk(min(kept, entries.numel())).indices
-            entries.copy_(torch.zeros_like(entries).index_copy(0, largest, entries[largest]))
+            kept, entries = max(1, round(self.density * matrix.numel())), matrix.view(-1)
+            entries[entries.abs().argsort(descending=True)[kept:]] = 0.0
 
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor]:
         """Return the pre-activations of z and of c, which share all but their biases."""

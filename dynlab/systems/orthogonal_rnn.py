@@ -167,11 +167,9 @@ def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayl
 class Signs(nn.Module):
     """The parametrization B ↦ B D, where D changes the sign of some of the columns."""
 
-    signs: Tensor
-
     def __init__(self, size: int, negative: int) -> None:
         super().__init__()
-        self.register_buffer("signs", torch.cat([torch.ones(size - negative), -torch.ones(negative)]), persistent=False)
+        self.signs = nn.Buffer(torch.cat([torch.ones(size - negative), -torch.ones(negative)]), persistent=False)
 
     def forward(self, B: Tensor) -> Tensor:
         return B * self.signs
@@ -232,13 +230,11 @@ class NNRNN(ModReLURNN):
 class SchurForm(nn.Module):
     """The parametrization P ↦ P (Θ + T) Pᵀ with its own θ, γ and T, the latter as entries row by row."""
 
-    places: Tensor
-
     def __init__(self, size: int) -> None:
         super().__init__()
         rows, columns = places = torch.triu_indices(size, size, offset=1)
         above = rows // 2 != columns // 2  # the pairs of one block are Θ's
-        self.register_buffer("places", places[:, above], persistent=False)
+        self.places = nn.Buffer(places[:, above], persistent=False)
         self.theta = nn.Parameter(torch.empty(size // 2).uniform_(0, 2 * math.pi))
         self.gamma = nn.Parameter(torch.ones(size // 2))
         self.T = nn.Parameter(torch.zeros(int(above.sum())))

@@ -13,9 +13,10 @@ criteria for differential systems", Osaka Math. J. 12 (1960).
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dynlab.errors import UserError
+from dynlab.program.differentiation import jacobian
 from dynlab.systems.base import Flow, Map, System
 from dynlab.systems.equations import EquationFlow, EquationMap
 
@@ -31,8 +32,6 @@ class ByMatrix(System):
         A, row by row; kept in float64.
     """
 
-    A: Tensor
-
     def __init__(self, matrix: Matrix) -> None:
         try:
             A = torch.tensor(matrix, dtype=torch.float64)  # float32 would round numbers given by hand
@@ -41,7 +40,7 @@ class ByMatrix(System):
         if A.ndim != 2 or A.shape[0] != A.shape[1] or not torch.isfinite(A).all():
             raise UserError(f"The matrix must be square with finite entries, got {matrix!r}.")
         super().__init__(len(A), 0)
-        self.register_buffer("A", A)
+        self.A = nn.Buffer(A)
 
     def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """A h, shape (..., state)."""
@@ -100,7 +99,7 @@ def roessler(a: float = 0.2, b: float = 0.2, c: float = 5.7) -> EquationFlow:
     return EquationFlow("-y - z, x + a*y, b + z*(x - c)", a=a, b=b, c=c)
 
 
-class MarkusYamabe(Flow):
+class MarkusYamabe(EquationFlow):
     """y' = A(t) y, whose matrix has both eigenvalues in the left half-plane at every t, and whose solutions grow.
 
     A(t) = [[−1 + a c², 1 − a c s], [−1 − a c s, −1 + a s²]] with c = cos t, s = sin t has the eigenvalues
@@ -116,21 +115,13 @@ class MarkusYamabe(Flow):
     """
 
     def __init__(self, a: float = 1.5) -> None:
-        super().__init__(4, 0)
-        self.a = a
+        super().__init__("(a*z*z - 1)*x + (1 - a*z*w)*y, (a*w*w - 1)*y - (1 + a*z*w)*x, -w, z", a=a)
 
     def initial_state(self) -> Tensor:
         """Return the clock's start beside y = 0: without it the clock would stand still."""
         return torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64)
 
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        y, clock = state[..., :2], state[..., 2:]
-        turned = torch.stack([-clock[..., 1], clock[..., 0]], dim=-1)
-        return torch.cat([(self.matrix(clock) @ y.unsqueeze(-1)).squeeze(-1), turned], dim=-1)
-
     def matrix(self, clock: Tensor) -> Tensor:
-        """A at (cos t, sin t), shape (..., 2, 2)."""
-        c, s = clock.unbind(dim=-1)
-        a, product = self.a, c * s
-        first = torch.stack([-1 + a * c.square(), 1 - a * product], dim=-1)
-        return torch.stack([first, torch.stack([-1 - a * product, -1 + a * s.square()], dim=-1)], dim=-2)
+        """Return A at (cos t, sin t), shape (..., 2, 2): the derivative of y' by y."""
+        states = torch.cat([torch.zeros_like(clock), clock], dim=-1)
+        return jacobian(self, states, states[..., :0]).dense()[..., :2, :2]

@@ -64,14 +64,12 @@ class FourierUnitary(nn.Module):
     and Π a permutation, drawn once.
     """
 
-    permutation: Tensor
-
     def __init__(self, size: int) -> None:
         super().__init__()
         reach = math.sqrt(6 / (2 + 2 * size))  # Glorot's
         self.phases = nn.Parameter(torch.empty(3, size).uniform_(-math.pi, math.pi))
         self.reflections = nn.Parameter(torch.empty(2, 2 * size).uniform_(-reach, reach))
-        self.register_buffer("permutation", torch.randperm(size))
+        self.permutation = nn.Buffer(torch.randperm(size))
 
     def forward(self, state: Tensor) -> Tensor:
         if not state.numel():  # some libraries' Fourier transforms refuse an empty batch

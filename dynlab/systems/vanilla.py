@@ -37,7 +37,7 @@ class Uniform(Activated):
         if bias:
             self.b = nn.Parameter(torch.empty(state_size).uniform_(-reach, reach))
         else:
-            self.register_buffer("b", torch.zeros(state_size), persistent=False)
+            self.b = nn.Buffer(torch.zeros(state_size), persistent=False)
 
 
 class Vanilla(Uniform, ActivatedMap):
