@@ -110,7 +110,7 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
     return found
 
 
-def solved(f: Function, jacobian: Function, starts: Tensor) -> Tensor:
+def newton_roots(f: Function, jacobian: Function, starts: Tensor) -> Tensor:
     """Return the roots that Newton's method finds from the starts (k, n), NaN where it finds none; see `solve`.
 
     Where gradients are asked for, one more step of Newton's has those of the root, by the implicit function theorem.

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from dynlab.numerics.roots import led_by_flow, solved
+from dynlab.numerics.roots import led_by_flow, newton_roots
 from dynlab.program.differentiation import automatic_jacobian
 from dynlab.systems.activations import Activation
 from dynlab.systems.ernn import ERNNCell, matrix_of, square
@@ -75,7 +75,9 @@ def solve(q: Tensor, M: Tensor, activation: Activation) -> Tensor:
     # where M does not contract there may be several equilibria, and a long first step leaves the flow for another one
     norm = float(torch.linalg.matrix_norm(M, 2))
     first = 1.0 if norm <= 1 else 0.5 / norm
-    return solved(residual, slopes, led_by_flow(residual, slopes, torch.zeros_like(offsets), first)).reshape(q.shape)
+    return newton_roots(residual, slopes, led_by_flow(residual, slopes, torch.zeros_like(offsets), first)).reshape(
+        q.shape
+    )
 
 
 class ExactERNN(ERNNCell):

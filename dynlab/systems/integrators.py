@@ -13,7 +13,7 @@ Hochbruck and Ostermann, "Exponential integrators", Acta Numerica 19 (2010), sec
 import torch
 from torch import Tensor
 
-from dynlab.numerics.roots import solved
+from dynlab.numerics.roots import newton_roots
 from dynlab.program.derived import batch_shape
 from dynlab.program.differentiation import jacobian
 from dynlab.systems.base import Euler, Flow, Integrator
@@ -65,7 +65,7 @@ class ImplicitMidpoint(Integrator):
         states, inputs = (
             each.expand(*batch, each.shape[-1]).reshape(batch.numel(), each.shape[-1]) for each in (state, input)
         )
-        found = solved(
+        found = newton_roots(
             lambda m, rows: states[rows] - m + half * self.flow.velocity(m, inputs[rows]),
             lambda m, rows: half * _rate(self.flow, m, inputs[rows]) - identity,
             states,
