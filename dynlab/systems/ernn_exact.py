@@ -74,10 +74,8 @@ def solve(q: Tensor, M: Tensor, activation: Activation) -> Tensor:
 
     # where M does not contract there may be several equilibria, and a long first step leaves the flow for another one
     norm = float(torch.linalg.matrix_norm(M, 2))
-    first = 1.0 if norm <= 1 else 0.5 / norm
-    return newton_roots(residual, slopes, led_by_flow(residual, slopes, torch.zeros_like(offsets), first)).reshape(
-        q.shape
-    )
+    start = led_by_flow(residual, slopes, torch.zeros_like(offsets), 1.0 if norm <= 1 else 0.5 / norm)
+    return newton_roots(residual, slopes, start).reshape(q.shape)
 
 
 class ExactERNN(ERNNCell):
