@@ -12,6 +12,7 @@ Hochbruck and Ostermann, "Exponential integrators", Acta Numerica 19 (2010), sec
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from dynlab.numerics.roots import newton_roots
 from dynlab.program.derived import batch_shape
@@ -87,9 +88,7 @@ class ExponentialEuler(Integrator):
         """ε φ₁(ε L), shape (state, state): a block of the exponential of [[ε L, ε I], [0, 0]]."""
         n = self.state_size
         L = _rate(self.flow, like.new_zeros(n), like.new_zeros(self.input_size), t if isinstance(t, int) else 0)
-        blocks = like.new_zeros(2 * n, 2 * n)
-        blocks[:n, :n] = L
-        blocks[:n, n:] = torch.eye(n, dtype=like.dtype, device=like.device)
+        blocks = pad(torch.cat([L, torch.eye(n).to(L)], dim=1), (0, 0, 0, n))
         return torch.linalg.matrix_exp(self.step_size * blocks)[:n, n:]
 
 
