@@ -80,6 +80,7 @@ class Equations(System):
                     f"{name}={numbers[name]} sets nothing in {text!r}: leave it out, or choose another name."
                 )
             setattr(self, name, float(numbers[name]))
+        self.numbers = tuple(sorted(used))
         self.name = " ".join(text.split())[:LONGEST_NAME]
 
     @property
@@ -88,7 +89,8 @@ class Equations(System):
 
     def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """Return the expressions at a state, shape (..., state)."""
-        known = vars(self) | dict(zip(self.variables, state.unbind(-1), strict=True))
+        known: dict[str, Any] = dict(zip(self.variables, state.unbind(-1), strict=True))
+        known |= {name: getattr(self, name) for name in self.numbers}
         values = [expression(known) for expression in self.expressions]
         for place in self.constant:
             values[place] = torch.zeros_like(state[..., 0]) + values[place]
