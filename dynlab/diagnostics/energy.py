@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.arguments import check_at_least
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.errors import UserError, entry
@@ -18,7 +18,6 @@ from dynlab.numerics.arrays import Real
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import check_seconds, held_matrices
-from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.trajectories.constant_input import under_constant_input
@@ -160,7 +159,8 @@ def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float
         if not isinstance(system, Euler):
             raise UserError("A flow has no step of its own: give step_size in seconds (--step-size 0.1).")
         return flow, system.step_size
-    return flow, positive_step(step_size)
+    check_positive(step_size=step_size)
+    return flow, step_size
 
 
 def _solution(held: Held, start: Real, seconds: Real) -> tuple[Real, Real]:

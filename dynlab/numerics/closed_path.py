@@ -1,22 +1,19 @@
 """A test whether the states of an orbit lie on one closed curve, or on several that the map permutes.
 
 On a closed curve a map of it to itself that has no periodic point turns the points around: it keeps their cyclic order.
-So an orbit's states are joined to their neighbours by the shortest tree; on a curve that tree is a path. Along the path
-the successors of neighbours must be neighbours, in the same cyclic order, and the orbit must go around more than once.
-The path's length must not grow as states are added: that of a fractal does.
+So an orbit's states are joined to some of their nearest neighbours by the shortest tree; on a curve it is a path. Along
+the path the successors of neighbours must be neighbours, in the same cyclic order, and the orbit must go around more
+than once. The path's length must not grow as states are added: that of a fractal does.
 
 References
 ----------
-Prim, "Shortest connection networks and some generalizations", Bell System Technical Journal 36 (1957); Katok and
-Hasselblatt, Introduction to the Modern Theory of Dynamical Systems (1995), section 11.1 (the order of a circle's
-orbits).
+Katok and Hasselblatt, Introduction to the Modern Theory of Dynamical Systems (1995), section 11.1 (the order of a
+circle's orbits).
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
 from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
@@ -26,50 +23,20 @@ FEWEST_STATES = 64  # on each
 BESIDE = 0.02  # of the states may hang beside the path, as where an orbit has not quite come to its curve
 DISORDER = 0.005  # of the states may have successors out of order, for the same reason
 TURNS = 2  # the orbit goes around at least so often
+NEIGHBOURS = 48  # of each state, itself among them, to which the tree may join it
 LENGTHS = 0.01  # of the path's length: by less than that it grows where the number of states doubles, twice
 
 
-def shortest_tree(points: Real) -> csr_array:
-    """Return the minimum spanning tree of points (m, n), by Prim's method, one row of distances at a time."""
-    count = len(points)
-    nearest, distance = np.zeros(count, dtype=np.int64), np.full(count, np.inf)
-    ends, lengths = np.empty((2, count - 1), dtype=np.int64), np.empty(count - 1)
-    columns, here = np.ascontiguousarray(points.T), 0
-    outside = np.ones(count, dtype=bool)
-    for edge in range(count - 1):
-        outside[here] = False
-        distance[here] = np.inf
-        square = ((columns - columns[:, here : here + 1]) ** 2).sum(axis=0)
-        closer = (square < distance) & outside
-        distance[closer], nearest[closer] = square[closer], here
-        here = int(distance.argmin())
-        ends[:, edge], lengths[edge] = (nearest[here], here), np.sqrt(distance[here])
-    return csr_array((np.maximum(lengths, np.finfo(np.float64).tiny), ends), shape=(count, count))
+def closed_curves(orbit: Real) -> tuple[int, float] | None:
+    """Return how many closed curves an orbit visits in turn, and the longest distance between neighbours on them.
 
-
-class Curves(NamedTuple):
-    """Closed curves that an orbit visits in turn.
-
-    Attributes
-    ----------
-    pieces : int
-    widest : float
-        The longest distance between neighbours on one of them.
-    """
-
-    pieces: int
-    widest: float
-
-
-def closed_curves(orbit: Real) -> Curves | None:
-    """Return the closed curves on which consecutive states (m, n) of an orbit lie, or None where none are seen.
-
-    Where there are several, states of one are farther from all others than from their nearest ones on it.
+    The orbit is consecutive states (m, n); None where no such curves are seen. Where there are several, states of one
+    are farther from all others than from their nearest ones on it.
 
     Examples
     --------
     >>> angle = np.sqrt(2) * np.arange(512)
-    >>> closed_curves(np.stack([np.cos(angle), np.sin(angle)], axis=1)).pieces
+    >>> closed_curves(np.stack([np.cos(angle), np.sin(angle)], axis=1))[0]
     1
     """
     number = np.arange(len(orbit))
@@ -80,15 +47,20 @@ def closed_curves(orbit: Real) -> Curves | None:
             continue
         path = _path(piece)
         if path is not None and _turns(path, len(piece)) and _has_length(piece, path):
-            return Curves(count, float(np.linalg.norm(np.diff(piece[path], axis=0), axis=1).max()))
+            return count, float(np.linalg.norm(np.diff(piece[path], axis=0), axis=1).max())
     return None
 
 
 def _path(points: Real) -> Index | None:
     """Return the points along the longest path of their tree, or None where more than a few are beside it."""
-    tree = shortest_tree(points)
+    distance, near = cKDTree(points).query(points, k=NEIGHBOURS)
+    length = np.maximum(distance, np.finfo(np.float64).tiny).ravel()  # 0, of equal states, would be no edge
+    ends = np.repeat(np.arange(len(points)), NEIGHBOURS), near.ravel()
+    tree = minimum_spanning_tree(csr_array((length, ends), shape=2 * (len(points),)))
     start = int(dijkstra(tree, directed=False, indices=0).argmax())
     distance, before = dijkstra(tree, directed=False, indices=start, return_predecessors=True)
+    if np.isinf(distance).any():  # a gap that no near neighbours bridge
+        return None
     path = [int(distance.argmax())]
     while path[-1] != start:
         path.append(int(before[path[-1]]))

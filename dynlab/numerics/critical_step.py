@@ -17,7 +17,7 @@ def critical_step(eigenvalues: ArrayLike, errors: ArrayLike = 0.0) -> tuple[floa
     Returns
     -------
     step : float
-        In seconds; 0 where an eigenvalue other than 0 has Re λ ≥ 0, NaN where there is none to say.
+        Seconds; 0 where an eigenvalue other than 0 has Re λ ≥ 0, NaN where there is none to say.
     flag : str
         Why the step is NaN, or that an eigenvalue 0 was set aside (|1 + ε 0| = 1 for every ε); empty otherwise.
 

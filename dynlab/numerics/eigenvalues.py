@@ -52,7 +52,7 @@ def eigenvalues(
         Sizes of the diagonal blocks of matrices that are lower block triangular, with exact zeros. The eigenvalues are
         then those of the blocks, the conditions those of the whole matrix.
     conditions : bool
-        Whether to compute conditions; else they are inf.
+        Compute the conditions; else they are inf.
 
     Notes
     -----

@@ -32,7 +32,7 @@ class Eigenmodes(NamedTuple):
     Attributes
     ----------
     values : ndarray of complex, shape (n,)
-        In the order of `dynlab.numerics.eigenvalues`.
+        Eigenvalues in the order of `dynlab.numerics.eigenvalues`.
     value_errors : ndarray, shape (n,)
     right : ndarray of complex, shape (n, n)
         Rows r_i of length 1, their entry of largest modulus real and positive.

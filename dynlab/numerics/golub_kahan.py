@@ -44,7 +44,7 @@ def norm_bounds(image: Product, preimage: Product, start: Tensor, failing: float
     failing : float
         The probability that an upper bound is too small.
     width : float
-        Of ln σ between the bounds.
+        Distance between the bounds of ln σ.
     """
     u = start / vector_norm(start, dim=1, keepdim=True)
     v, log_scale = image(u)

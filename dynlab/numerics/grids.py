@@ -1,4 +1,4 @@
-"""Grids of starts and points: what is refused before anything is made, and how much is worked on at a time."""
+"""Refusals of grids of starts and points that are too fine or too large, before anything is made."""
 
 from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
@@ -18,7 +18,7 @@ def check_grid(grid: int, largest: int, each: int, max_memory: float, of: str) -
     max_memory : float
         Bytes.
     of : str
-        What the grid is of: "points", "starts of 64 units".
+        Name of the points: "points", "starts of 64 units".
     """
     check_at_least(2, grid=grid)
     needed = each * grid**2
@@ -31,19 +31,10 @@ def check_grid(grid: int, largest: int, each: int, max_memory: float, of: str) -
         )
 
 
-def blocks(count: int, each: float, max_memory: float, result: float) -> list[slice]:
-    """Slices of 0 … count − 1 whose work, at `each` bytes, fits beside the result into `max_memory`.
-
-    Raises
-    ------
-    UserError
-        Where the result alone does not, or one value's work.
-    """
-    free = max_memory - result
-    if free < each:
+def check_memory(each: float, max_memory: float, result: float) -> None:
+    """Raise where a result and the work on one of its values, in bytes, do not fit into `max_memory`."""
+    if result + each > max_memory:
         raise UserError(
             f"This grid needs at least {(result + each) / MEBIBYTE:.0f} MiB, more than the "
             f"{max_memory / MEBIBYTE:.0f} MiB allowed: take fewer points, or a larger --max-memory."
         )
-    at_once = int(free // each)
-    return [slice(first, min(first + at_once, count)) for first in range(0, count, at_once)]

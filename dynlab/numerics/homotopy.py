@@ -13,19 +13,34 @@ Mathematics of Computation 32 (1978); Allgower and Georg, Introduction to Numeri
 chapters 2 and 6.
 """
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from dynlab.numerics import continuation
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.isolation import Equations
 
-MOST_STEPS = 400
-FIRST_STEP, LONGEST_STEP, SHORTEST_STEP = 0.1, 1.0, 1e-8
-CORRECTIONS = 4  # of Newton's; the step is halved where these do not settle
-SETTLED = 1e-4  # times the step: a correction below that ends them
-CONTRACTS = 0.5  # times the one before, and first times the step, a correction is at most
-STRAIGHT = 0.8  # the least cosine between tangents of neighbouring points: the path may not jump to another one
-AT_END = 1e-9  # of λ = 1: the path may be steep there, so that only its own end is near the root
-EASY, LONGER = 0.15, 2.0  # times the step: after first corrections below that, the next step is longer
+MOST_POINTS = 400
+
+
+class Path:
+    """The curve λ (φ(h) − h) = (1 − λ)(h − a) of points (h, λ); the arguments are those of `end_of_path`."""
+
+    def __init__(self, equations: Equations, sign: float, center: Tensor) -> None:
+        self.equations, self.sign, self.center = equations, sign, center
+
+    def residual(self, z: Real) -> Real:
+        """Return the left side less the right one, shape (n,)."""
+        h, part = torch.from_numpy(z[:-1]), float(z[-1])
+        return (part * self.sign * self.equations.value(h[None])[0] - (1 - part) * (h - self.center)).numpy()
+
+    def derivative(self, z: Real) -> Real:
+        """Return its derivative, shape (n, n + 1)."""
+        h, part = torch.from_numpy(z[:-1]), float(z[-1])
+        value, matrix = (self.sign * each(h[None])[0] for each in (self.equations.value, self.equations.matrix))
+        by_state = part * matrix - (1 - part) * torch.eye(len(h), dtype=h.dtype)
+        return torch.cat([by_state, (value + h - self.center)[:, None]], dim=1).numpy()
 
 
 def end_of_path(equations: Equations, sign: float, center: Tensor, root: Tensor | None = None) -> Tensor:
@@ -42,48 +57,12 @@ def end_of_path(equations: Equations, sign: float, center: Tensor, root: Tensor 
     center : Tensor, shape (n,)
     root : Tensor, shape (n,), optional
     """
-    n = len(center)
-    point = torch.cat([center, center.new_zeros(1)]) if root is None else torch.cat([root, center.new_ones(1)])
-    last = torch.zeros_like(point)
-    last[n] = 1.0
-
-    def newton(at: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
-        """Return Newton's correction of a point (n + 1,) across the direction `row`, and the path's tangent there."""
-        h, part = at[:n], at[n]
-        value, matrix = sign * equations.value(h[None])[0], sign * equations.matrix(h[None])[0]
-        bordered = at.new_zeros(n + 1, n + 1)
-        bordered[:n, :n] = -part * matrix
-        bordered.diagonal()[:n] += 1 - part
-        bordered[:n, n], bordered[n] = center - h - value, row
-        off = torch.cat([part * value - (1 - part) * (h - center), at.new_zeros(1)])
-        solved = torch.linalg.solve_ex(bordered, torch.stack([off, last], dim=1))[0]
-        return solved[:, 0], solved[:, 1] / solved[:, 1].norm()
-
-    tangent = newton(point, last if root is None else -last)[1]  # λ grows, or falls
-    length = FIRST_STEP
-    for _ in range(MOST_STEPS):
-        while length > SHORTEST_STEP:
-            trial, before, first = point + length * tangent, length, None
-            for _ in range(CORRECTIONS):
-                move, ahead = newton(trial, tangent)
-                size = float(move.norm())
-                if not size <= CONTRACTS * before:
-                    break
-                trial, before, first = trial + move, size, size if first is None else first
-                if size <= SETTLED * length:
-                    break
-            if before <= SETTLED * length and ahead @ tangent >= STRAIGHT:
-                break
-            length /= 2
-        else:
-            return point[:n]
-        if trial[n] <= 0:
-            return center
-        if abs(trial[n] - 1) <= AT_END:
-            return trial[:n]
-        if trial[n] > 1:
-            length *= float((1 - point[n]) / (trial[n] - point[n]))
-            continue
-        length = min(LONGEST_STEP, LONGER * length) if first is not None and first <= EASY * length else length
-        point, tangent = trial, ahead
-    return point[:n]
+    curve, begin = Path(equations, sign, center), center if root is None else root
+    z, across = np.append(begin.numpy(), float(root is not None)), np.zeros(len(center) + 1)
+    across[-1] = 1.0 if root is None else -1.0  # λ grows, or falls
+    start = continuation.point_at(curve, z, across)
+    if start is None:
+        return begin
+    lowest, highest = (np.append(np.full(len(center), side * np.inf), end) for side, end in ((-1, 0.0), (1, 1.0)))
+    path = continuation.follow(curve, start, lowest, highest, longest=1.0, first=0.1, most=MOST_POINTS)
+    return torch.from_numpy(path.points[-1].z[:-1])

@@ -1,4 +1,4 @@
-"""How far a computed root may be from a true one, and whether that root is alone there.
+"""The distance from a computed root to a true one, and a test whether that root is alone there.
 
 With A = f'(h), Newton's error is e = |A⁻¹| (|f(h)| + what rounding leaves of f), coordinate by coordinate. Where
 |A⁻¹ f' − I| e ≤ e/2 in a box of ten times e about h, h − A⁻¹ f(h) contracts there: the box holds exactly one root, and
@@ -44,18 +44,18 @@ class Equations(NamedTuple):
 
 
 class Isolation(NamedTuple):
-    """What is known about computed roots.
+    """The error of computed roots, and whether each is a root and alone.
 
     Attributes
     ----------
     errors : Tensor, shape (k,)
-        How far the root may be from where it was computed, to first order; inf where f' is singular to rounding.
+        Distance from the computed root to the true one, to first order; inf where f' is singular to rounding.
     alone : Tensor of bool, shape (k,)
-        Whether the box of `SEVERAL` errors holds exactly one root.
+        True where the box of `SEVERAL` errors holds exactly one root.
     roots : Tensor of bool, shape (k,)
-        Whether f is 0 there to rounding, or the root is alone: else f may have a small minimum and no root.
+        True where f is 0 to rounding, or the root is alone: else f may have a small minimum and no root.
     signs : Tensor, shape (k,)
-        Of det f'.
+        The sign of det f'.
     weakest : Tensor, shape (k, n)
         The unit vector along which the root is known worst.
     """

@@ -26,7 +26,7 @@ class Kind(NamedTuple):
     Attributes
     ----------
     name : str
-        Such as ``"stable focus"``, ``"flip saddle"``, ``"undecided, near center"``.
+        Name such as ``"stable focus"``, ``"flip saddle"``, ``"undecided, near center"``.
     stable : int
         1 stable (a center and a stable line of equilibria too: in Lyapunov's sense), 0 unstable, −1 undecided.
     unstable : int
@@ -41,21 +41,22 @@ class Kind(NamedTuple):
     undecided: int
 
 
-def kind_of_flow(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
-    """Return the kind of a flow's equilibrium.
+def kind_of(eigenvalues: ArrayLike, errors: ArrayLike, is_flow: bool) -> Kind:
+    """Return the kind of a flow's equilibrium, or of a map's fixed point.
 
     Parameters
     ----------
     eigenvalues : array_like of complex, shape (mode,)
-        Eigenvalues of the real Jacobian, in any order, in 1/s.
+        Eigenvalues of the real Jacobian, in any order: of a flow in 1/s, of a map its multipliers.
     errors : array_like, shape (mode,) or ()
         A bound on the error of each.
+    is_flow : bool
 
     Returns
     -------
     Kind
-        Node or focus by the rightmost eigenvalue; a saddle is a saddle-focus where the rightmost growing or the
-        rightmost decaying eigenvalue is complex.
+        Node or focus by the rightmost eigenvalue of a flow, the largest of a map, after ``flip`` where that one is
+        negative. A saddle is a saddle-focus where the leading growing or the leading decaying eigenvalue is complex.
 
     References
     ----------
@@ -64,48 +65,28 @@ def kind_of_flow(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
 
     Examples
     --------
-    >>> kind_of_flow([-0.15 + 2j, -0.15 - 2j], 1e-15).name
+    >>> kind_of([-0.15 + 2j, -0.15 - 2j], 1e-15, is_flow=True).name
     'stable focus'
-    >>> kind_of_flow([2j, -2j], 1e-15).name
+    >>> kind_of([2j, -2j], 1e-15, is_flow=True).name
     'undecided, near center'
-    """
-    return _kind(eigenvalues, errors, is_map=False)
-
-
-def kind_of_map(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
-    """Return the kind of a map's fixed point, by its multipliers (the eigenvalues of ∂step/∂state).
-
-    Parameters and result as in `kind_of_flow`, with the modulus less one in place of the real part, and ``flip``
-    before the noun where the leading multiplier is real and negative.
-
-    References
-    ----------
-    Kuznetsov, Elements of Applied Bifurcation Theory, section 2.2.
-
-    Examples
-    --------
-    >>> kind_of_map([-1.5, 0.5], 1e-15).name
+    >>> kind_of([-1.5, 0.5], 1e-15, is_flow=False).name
     'flip saddle'
     """
-    return _kind(eigenvalues, errors, is_map=True)
-
-
-def _kind(eigenvalues: ArrayLike, bounds: ArrayLike, is_map: bool) -> Kind:
     values = np.atleast_1d(np.asarray(eigenvalues, dtype=complex))
-    errors = np.broadcast_to(np.asarray(bounds, dtype=float), values.shape)
+    bounds = np.broadcast_to(np.asarray(errors, dtype=float), values.shape)
     # how far each lies beyond the border of stability, circle or axis, negative inside
-    excess = np.abs(values) - 1.0 if is_map else values.real
-    grows, decays = excess > errors, excess < -errors
+    excess = values.real if is_flow else np.abs(values) - 1.0
+    grows, decays = excess > bounds, excess < -bounds
     unstable, undecided = int(grows.sum()), int((~grows & ~decays).sum())
-    if not (np.isfinite(values).all() and np.isfinite(errors).all()):
+    if not (np.isfinite(values).all() and np.isfinite(bounds).all()):
         return Kind("undecided, eigenvalues not finite", -1, unstable, len(values) - unstable)
     if undecided and not unstable:
-        return Kind(UNDECIDED + _border(values, errors, ~grows & ~decays, is_map), -1, unstable, undecided)
+        return Kind(UNDECIDED + _border(values, bounds, ~grows & ~decays, is_flow), -1, unstable, undecided)
     # Beside a growing direction an undecided one cannot make the point stable: name it by the nearest sign.
     outside = excess > 0 if undecided else grows
-    parts = [_rotates(values, errors, excess, side) for side in (outside, ~outside) if side.any()]
-    leading = excess + errors >= np.max(excess - errors)  # all that may be the largest: 1/2 and −1/2 both lead
-    flip = "flip " if is_map and ((values.imag == 0) & (values.real < 0))[leading].any() else ""
+    parts = [_rotates(values, bounds, excess, side) for side in (outside, ~outside) if side.any()]
+    leading = excess + bounds >= np.max(excess - bounds)  # all that may be the largest: 1/2 and −1/2 both lead
+    flip = "flip " if not is_flow and ((values.imag == 0) & (values.real < 0))[leading].any() else ""
     if outside.all() or not outside.any():
         first = values[leading]
         if len(first) > 1 and (first == first[0]).all():  # a star or an improper node
@@ -143,10 +124,10 @@ def _complex(values: NDArray[np.complex128], errors: NDArray[np.float64], i: int
 
 
 def _border(
-    values: NDArray[np.complex128], errors: NDArray[np.float64], undecided: NDArray[np.bool_], is_map: bool
+    values: NDArray[np.complex128], errors: NDArray[np.float64], undecided: NDArray[np.bool_], is_flow: bool
 ) -> str:
     """Return what the undecided eigenvalues are nearest to on the border of stability."""
     border = values[undecided]
     if (np.abs(border.imag) > errors[undecided]).any():
         return NEAR + CENTER
-    return f"multiplier near {'−1' if (border.real < 0).any() else '1'}" if is_map else "eigenvalue near 0"
+    return "eigenvalue near 0" if is_flow else f"multiplier near {'−1' if (border.real < 0).any() else '1'}"

@@ -1,4 +1,4 @@
-"""How near two square matrices come to each other when one of them is seen in another orthonormal basis."""
+"""The least distance between two square matrices over all orthonormal bases of one of them."""
 
 from typing import NamedTuple
 

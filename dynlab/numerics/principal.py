@@ -18,7 +18,7 @@ class Components:
     directions : ndarray, shape (state, state)
         Orthonormal rows, by decreasing variance; the entry of each that is largest in modulus is positive.
     variances : ndarray, shape (state,)
-        Of the states along each direction.
+        Variance of the states along each direction.
     """
 
     origin: Real

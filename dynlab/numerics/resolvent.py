@@ -33,7 +33,7 @@ class Smallest(NamedTuple):
         σ_min(zI − A), with an absolute error of n ε ‖A‖_F or so.
     iterations : ndarray of int, shape (point,)
     residual : ndarray, shape (point,)
-        Of the Lanczos iteration, relative.
+        Relative residual of the Lanczos iteration.
     converged : ndarray of bool, shape (point,)
     """
 
@@ -56,7 +56,7 @@ class Resolvent:
     max_memory : float
         Bytes for the points that are worked on at once.
     seed : int
-        Of the vector that Lanczos starts with.
+        Seed of the vector that Lanczos starts with.
     """
 
     def __init__(self, matrix: Real, blocks: Sequence[int] = (), *, max_memory: float, seed: int) -> None:

@@ -43,7 +43,7 @@ STEEP = 1e8  # times the tolerance: a residual above that is no rounding, howeve
 
 
 class Roots(NamedTuple):
-    """Where the starts ended.
+    """The points at which the starts ended.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Roots(NamedTuple):
         ‖f‖₂ there.
     converged : Tensor of bool, shape (start,)
     iterations : Tensor of int, shape (start,)
-        Of all that was tried.
+        Iterations of all methods that were tried.
     """
 
     states: Tensor
@@ -83,10 +83,10 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
     Parameters
     ----------
     f, jacobian : callable
-        Of points (k, n) and their starts' numbers (k,): values (k, n) and matrices (k, n, n).
+        From points (k, n) and their starts' numbers (k,) to values (k, n) and matrices (k, n, n).
     starts : Tensor, shape (start, n)
     most : int, optional
-        How many starts the second method takes up: those at which the first left the smallest ‖f‖₂.
+        Number of starts that the second method takes up: those at which the first left the smallest ‖f‖₂.
 
     Returns
     -------
@@ -108,6 +108,21 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
         noise = rounding(points, f(points, near), jacobian(points, near)).norm(dim=-1)
         found.converged[near] = found.residuals[near] <= ROUNDINGS * noise
     return found
+
+
+def newton_roots(f: Function, jacobian: Function, starts: Tensor) -> Tensor:
+    """Return the roots that Newton's method finds from the starts (k, n), NaN where it finds none; see `solve`.
+
+    Where gradients are asked for, one more step of Newton's has those of the root, by the implicit function theorem.
+    """
+    rows = torch.arange(len(starts), device=starts.device)
+    with torch.no_grad():
+        found = _newton(f, jacobian, starts, rows)
+        root = torch.where(found.converged.unsqueeze(-1), found.states, torch.nan)
+    if not torch.is_grad_enabled():
+        return root
+    step = torch.linalg.solve_ex(jacobian(root, rows), f(root, rows).unsqueeze(-1))[0].squeeze(-1)
+    return root - step.nan_to_num(0.0, 0.0, 0.0)  # none where the derivative is singular
 
 
 def _in_chunks(work: Callable[[Tensor], Roots], starts: Tensor) -> Roots:
@@ -191,14 +206,14 @@ def _damped_step(matrix: Tensor, value: Tensor, damping: Tensor) -> tuple[Tensor
     return step.squeeze(-1), value.square().sum(-1) - model.square().sum(-1)
 
 
-def led_by_flow(f: Function, jacobian: Function, starts: Tensor) -> Tensor:
+def led_by_flow(f: Function, jacobian: Function, starts: Tensor, first: float = FIRST_STEP) -> Tensor:
     """Return where h' = f(h) leads from the starts (k, n): implicit Euler steps that grow as ‖f‖ falls.
 
     That passes slow regions, where ‖f‖ has local minima that end Newton's and Levenberg and Marquardt's methods.
     """
     rows = torch.arange(len(starts), device=starts.device)
     h, value = starts.clone(), f(starts, rows)
-    step, live = torch.full_like(h[:, 0], FIRST_STEP), rows
+    step, live = torch.full_like(h[:, 0], first), rows
     for _ in range(EULER_STEPS):
         live = live[value[live].norm(dim=-1) > tolerance(h[live])]
         if len(live) == 0:

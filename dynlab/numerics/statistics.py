@@ -1,4 +1,4 @@
-"""What the growth of a frame says: exponents, their errors, the dimension and the entropy that they bound."""
+"""Exponents from the growth of a frame, their errors, and the dimension and the entropy that they bound."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ def block_errors(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64], 
     elapsed : ndarray, shape (stop,)
         Steps or seconds since the start.
     blocks : int
-        How many, at most one a stop.
+        Number of blocks, at most one a stop.
 
     Returns
     -------
@@ -132,9 +132,9 @@ def kaplan_yorke_dimension(
     Parameters
     ----------
     exponents : ndarray, shape (mode,)
-        In the order of the frame; NaN for modes that are not resolved.
+        Exponents in the order of the frame; NaN for modes that are not resolved.
     errors, bounds : ndarray, shape (mode,)
-        What is beyond them has a sign, and bounds of what rounding contributes: a sum within the latter counts as 0.
+        Errors beyond which an exponent has a sign, and bounds on rounding, within which a sum counts as 0.
     size : int
         The dimension of the state.
 

@@ -56,7 +56,6 @@ class Derived:
             for name, tensor in table.items()
         ]
         self.constants = list(self.program.constants)
-        self.value = TorchCode(self.program, [self.program.output])
         self.parts = {by: Linear(linearise(self.program, by), self.constants) for by in ("state", "input")}
         verify(system, method, self.program, self.parts["state"])
 

@@ -35,7 +35,7 @@ def jacobian(
     method : str
         Name of the method that is differentiated.
     by : {"state", "input"}
-        What by.
+        The variable of the derivative.
     """
     stated = getattr(system, STATED, None) if method == "evolve" else None
     if stated is not None:

@@ -103,8 +103,7 @@ def stored(program: Program, number: int) -> arb_mat:
 
 def exact_matrix(values: Any) -> arb_mat:
     """A matrix of doubles as it is."""
-    rows, columns = values.shape
-    return arb_mat(rows, columns, [arb(float(entry)) for entry in values.ravel()])
+    return arb_mat(values.shape[0], values.shape[1], values.ravel().tolist())
 
 
 def doubles(matrix: arb_mat) -> NDArray[np.float64]:

@@ -158,17 +158,17 @@ def _exact_above(value: float) -> arb:
 
 
 class Certificate(NamedTuple):
-    """What is proved about one fixed point.
+    """The proof about one fixed point.
 
     Attributes
     ----------
     certified : bool
-        Whether exactly one fixed point lies within `radius` of the point in the maximum norm, with all eigenvalues of
+        True if exactly one fixed point lies within `radius` of the point in the maximum norm, with all eigenvalues of
         the Jacobian there enclosed.
     radius : float
         NaN where nothing is proved.
     counts : Counts
-        Of eigenvalues outside and inside the unit circle and undecided; all undecided where nothing is proved.
+        Numbers of eigenvalues outside and inside the unit circle and undecided; all undecided without a proof.
     reason : str
         Why something is not proved, or not decided; empty where all is.
     precision : int
@@ -194,9 +194,9 @@ def certify(program: Program, point: Real) -> Certificate:
     Parameters
     ----------
     program : Program
-        Of a map.
+        Program of a map.
     point : ndarray, shape (n,)
-        In float64; the proved ball is about it as it is.
+        The point in float64; the proved ball is about it as it is.
     """
     best, reason = None, ""
     for precision in PRECISIONS:

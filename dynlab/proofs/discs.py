@@ -68,8 +68,7 @@ def eigenvalue_discs(jacobian: arb_mat, thorough: bool) -> ProvedDiscs | None:
     ----------
     jacobian : arb_mat
     thorough : bool
-        Whether the eigenvectors are computed in the precision at hand (seconds for n = 128) or in double precision and
-        refined.
+        Compute the eigenvectors in the precision at hand (seconds for n = 128), not in double precision and refined.
 
     Returns
     -------
@@ -145,8 +144,7 @@ def _refined(middle: arb_mat) -> Basis:
 
 def _exact(values: NDArray[Any]) -> acb_mat:
     """A matrix of real or complex doubles as it is."""
-    rows, columns = values.shape
-    return acb_mat(rows, columns, [acb(float(entry.real), float(entry.imag)) for entry in values.ravel()])
+    return acb_mat(values.shape[0], values.shape[1], values.ravel().tolist())
 
 
 def _nearer(inverse: acb_mat, matrix: acb_mat) -> acb_mat:

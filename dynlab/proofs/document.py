@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from flint import acb_mat, arb, arb_mat, ctx
-from numpy.typing import NDArray
 
 from dynlab.program import Program
+from dynlab.program.enclosure import exact_matrix
 from dynlab.proofs.certify import Ball, Certificate
 from dynlab.proofs.discs import Basis, Counts, ProvedDiscs, count, discs_of
 
@@ -94,7 +94,8 @@ def _operation(program: Program, number: int, places: dict[int, int]) -> dict[st
     found: dict[str, Any] = {"name": operation.name, "reads": [places[i] for i in operation.reads]}
     if operation.constant is not None:
         values = program.constants[operation.constant].detach().cpu().double().numpy()
-        found["values"] = _doubles(values if operation.name == "linear" else values.reshape(-1))
+        rows = _rows(exact_matrix(np.atleast_2d(values)))
+        found["values"] = rows if operation.name == "linear" else [entry for row in rows for entry in row]
         share = program.errors[operation.constant]
         if share and values.size:  # how far each number may be from what it stands for
             found["radius"] = _number(arb(share * float(abs(values).max())))
@@ -105,12 +106,6 @@ def _operation(program: Program, number: int, places: dict[int, int]) -> dict[st
     if operation.name == "sum":
         found["length"] = int(operation.number)
     return found
-
-
-def _doubles(values: NDArray[np.float64]) -> Any:
-    if values.ndim == 2:
-        return [_doubles(row) for row in values]
-    return [_number(arb(float(value))) for value in values]
 
 
 def _ball(ball: Ball) -> dict[str, Any]:

@@ -50,16 +50,16 @@ def proved_level_set(
     Parameters
     ----------
     program : Program
-        Of the map F, or of the flow's velocity.
+        Program of the map F, or of the flow's velocity.
     center : ndarray, shape (n,)
     uncertainty : float
-        How far h* may be from `center` in any coordinate.
+        Distance in any coordinate up to which h* may be from `center`.
     weights : ndarray, shape (n, n)
         T.
     first : float
         The radius that is tried first.
     logarithmic : bool
-        Of a flow.
+        Use the logarithmic norm, for a flow.
     """
     most = 0.0 if logarithmic else 1.0
     with ctx.workprec(PRECISION):

@@ -11,16 +11,18 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 from dynlab.program import NoProgram
-from dynlab.program.differentiation import jacobian, jacobian_and_error
+from dynlab.program.differentiation import jacobian_and_error
 from dynlab.program.enclosure import NonSmooth, jacobian_over_box
 from dynlab.proofs.common_norm import best_weights, proved_bound, weighted
 from dynlab.systems import System
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 PRECISION = 64  # bits: the box is wide, and rounding is nothing beside it
 
 
 class BoxBound(NamedTuple):
-    """What is proved of the Jacobian over a box, and what is seen at states in it.
+    """A proved bound on the Jacobian over a box, and the same quantity at states in it.
 
     Attributes
     ----------
@@ -35,7 +37,7 @@ class BoxBound(NamedTuple):
     surely : float
         The spectral radius where it is largest, less its error; NaN where it is the abscissa that was asked for.
     inside : bool
-        Whether the system's value over the box is proved to lie in the box.
+        True if the system's value over the box is proved to lie in the box.
     """
 
     value: float
@@ -54,9 +56,9 @@ def bound(
     Parameters
     ----------
     exact, sampling : System
-        In float64 on the CPU, for the proof; where and how single Jacobians are computed.
+        System in float64 on the CPU, for the proof; and in the type and on the device of single Jacobians.
     input : Tensor, shape (input,)
-        What is held.
+        The input that is held.
     t : int
     ends : tuple of ndarray, each of shape (state,)
         The box.
@@ -83,7 +85,7 @@ def bound(
         )
         weights = best_weights(over, logarithmic)
         value = proved_bound(over, weights, logarithmic)
-    matrices = _sampled_jacobians(sampling, states, input, t)
+    matrices = held_matrices(Held(sampling, input, t), torch.as_tensor(states).to(input)).double().cpu().numpy()
     turned, values = weighted(matrices, weights), approximate_eigenvalues(matrices)
     if logarithmic:
         seen = np.linalg.eigvalsh((turned + turned.swapaxes(1, 2)) / 2).max(axis=1)
@@ -97,9 +99,3 @@ def _less_its_error(exact: System, state: Real, input: Tensor, t: int) -> float:
     matrix, wrong = jacobian_and_error(exact, torch.as_tensor(state), input.double().cpu(), t)
     values, errors, _ = eigenvalues(matrix.numpy(), wrong.numpy())
     return float((np.abs(values) - errors).max())
-
-
-def _sampled_jacobians(system: System, states: Real, input: Tensor, t: int) -> Real:
-    at = torch.as_tensor(states).to(input)
-    found = jacobian(system, at, input.expand(len(at), -1), t).dense()
-    return found.expand(len(at), *found.shape[-2:]).double().cpu().numpy()

@@ -5,7 +5,7 @@ from typing import Any
 from dynlab.arguments import bound
 from dynlab.errors import UserError, lookup, out_of_memory
 from dynlab.systems.autonomous import frozen
-from dynlab.systems.base import Euler, Flow, Map, System
+from dynlab.systems.base import Euler, Flow, Map, System, check_sizes
 from dynlab.systems.function import from_function
 from dynlab.systems.integrators import ExplicitMidpoint, ExponentialEuler, ImplicitMidpoint, RungeKutta4
 
@@ -53,10 +53,10 @@ SYSTEMS = {
     "fc-urnn": "dynlab.systems.urnn:fc_urnn",
     "kru": "dynlab.systems.urnn:KRU",
     "linear": "dynlab.systems.textbook:Linear",
-    "logistic": "dynlab.systems.textbook:Logistic",
-    "henon": "dynlab.systems.textbook:Henon",
-    "lorenz": "dynlab.systems.textbook:Lorenz",
-    "roessler": "dynlab.systems.textbook:Roessler",
+    "logistic": "dynlab.systems.textbook:logistic",
+    "henon": "dynlab.systems.textbook:henon",
+    "lorenz": "dynlab.systems.textbook:lorenz",
+    "roessler": "dynlab.systems.textbook:roessler",
     "markus-yamabe": "dynlab.systems.textbook:MarkusYamabe",
 }
 
@@ -93,6 +93,7 @@ def create(name: str, **config: Any) -> System:
     make = lookup(SYSTEMS, name, "system")
     complete = bound("system", name, make, config)
     sizes = {key: value for key, value in complete.items() if key.endswith("_size") and isinstance(value, int)}
+    check_sizes(sizes.get("state_size", sizes.get("hidden_size", 1)), sizes.get("input_size", 0))
     described = ", ".join(f"{key} {value:,}" for key, value in sizes.items())
     too_much = f"There is not enough memory for the weights of {name} with {described}."
     if max(sizes.values(), default=0) > MOST_UNITS:

@@ -80,11 +80,6 @@ class Activated(System):
         """φ of the pre-activation, shape (..., state)."""
         return self.activation.function(self.preactivation(state, input))
 
-    def value_bound(self) -> Tensor | None:
-        """The activation's own bound, as `System.state_bound` has it."""
-        bound = self.activation.bound
-        return self.weights()[1].new_full((self.state_size,), bound) if math.isfinite(bound) else None
-
     def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         """W h + V x + b, shape (..., state)."""
         by_state, by_input = self.weights()
@@ -99,7 +94,11 @@ class ActivatedMap(Activated, Map):
     """h_t = φ(W h_{t−1} + V x_t + b)."""
 
     step = Activated.value
-    state_bound = Activated.value_bound
+
+    def state_bound(self) -> Tensor | None:
+        """Return the activation's own bound."""
+        bound = self.activation.bound
+        return self.weights()[1].new_full((self.state_size,), bound) if math.isfinite(bound) else None
 
 
 class ActivatedFlow(Activated, Flow):

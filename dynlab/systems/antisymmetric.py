@@ -97,10 +97,10 @@ class GatedFlow(Turning):
     ----------
     input_size, state_size : int
     gamma : float or None
-        As in `AntisymmetricFlow`; None for an M that is a parameter itself, with entries of variance
+        The diffusion γ, as in `AntisymmetricFlow`; None for an M that is a parameter itself, with entries of variance
         sigma_w²/state_size.
     sigma_w : float
-        As in `AntisymmetricFlow`.
+        Deviation of W at the start, as in `AntisymmetricFlow`.
     """
 
     def __init__(self, input_size: int, state_size: int, gamma: float | None = 0.01, sigma_w: float = 1.0) -> None:

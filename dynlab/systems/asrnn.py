@@ -40,7 +40,7 @@ class ASRNN(Map):
     rebase_every : int or None
         None for exponentials (expRNN, on MNIST); K for dynamic trivializations of W and U_f (dtriv, in copying).
     project_every : int
-        As in `dynlab.systems.orthogonal_rnn.dtriv`.
+        Number of moves between projections, as in `dynlab.systems.orthogonal_rnn.dtriv`.
     chart : {"exp", "cayley"}
         The map that makes W and U_f of skew-symmetric matrices, "cayley" for (I + A)⁻¹ (I − A).
     learn_saturation : bool

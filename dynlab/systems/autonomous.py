@@ -12,7 +12,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from dynlab.errors import UserError
+from dynlab.errors import UserError, entry
 from dynlab.systems.base import Flow, System
 from dynlab.systems.embedding import Embedding, Encoder
 from dynlab.systems.module_copy import copied
@@ -33,10 +33,7 @@ def check_device(device: str) -> None:
 
 def number_type(dtype: str) -> torch.dtype:
     """The type of torch's of that name; raises the error for another than ``float32`` and ``float64``."""
-    types = {"float32": torch.float32, "float64": torch.float64}
-    if dtype not in types:
-        raise UserError(f"The dtype must be float32 or float64, got {dtype!r}.")
-    return types[dtype]
+    return entry({"float32": torch.float32, "float64": torch.float64}, str(dtype), "dtype")
 
 
 SystemType = TypeVar("SystemType", bound=System)

@@ -4,13 +4,13 @@ A system knows one step and nothing else; every analysis is a function of a syst
 """
 
 import abc
-import math
 from typing import Any, Self, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dynlab.arguments import check_positive
 from dynlab.errors import UserError
 from dynlab.program.derived import derived
 from dynlab.program.program import Program
@@ -46,25 +46,19 @@ class System(nn.Module, abc.ABC):
     task_settings : dict
         Settings of that task, so that `dynlab.tasks.create` makes it again.
     embedding : Embedding, Encoder or None
-        What makes the steps' inputs of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
+        Layer that makes the steps' inputs of tokens' numbers (`embed`), or of a whole model's inputs (`encode`).
     part_of : str
         The class of the model around it whose other layers are not run; empty where it is the whole network.
     period : tuple of float or None, or None
-        Of each state that is an angle the number that it repeats after, 2π; None of others, and of all.
+        Number that each state repeats after: 2π for an angle, None for others; None if no state is an angle.
     recorded_inputs : ndarray or None
-        What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
+        Inputs that drive it unless others are given, shape (sample, time, input): `dynlab.from_module` records them.
     rest_input : ndarray or None
         The input of a step where the model around it is given zeros, shape (input,): recorded with `recorded_inputs`.
     """
 
-    name: str
-    state_size: int
-    input_size: int
-    network_input_size: int
     source: dict[str, str] | None = None
     task: str | None = None
-    task_settings: dict[str, Any]
-    embedding: Embedding | Encoder | None
     recorded_inputs: np.ndarray | None = None
     rest_input: np.ndarray | None = None
     part_of: str = ""
@@ -73,11 +67,10 @@ class System(nn.Module, abc.ABC):
     def __init__(self, state_size: int, input_size: int) -> None:
         super().__init__()
         check_sizes(state_size, input_size)
-        self.state_size = state_size
-        self.input_size = input_size
-        self.network_input_size = input_size
-        self.task_settings = {}
-        self.embedding = None  # no attribute of the class, behind which a module would not be seen
+        self.state_size, self.input_size, self.network_input_size = state_size, input_size, input_size
+        self.task_settings: dict[str, Any] = {}
+        # no attribute of the class, behind which a module would not be seen
+        self.embedding: Embedding | Encoder | None = None
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}
 
@@ -252,8 +245,8 @@ class Integrator(Map):
 
     def __init__(self, flow: Flow, step_size: float) -> None:
         super().__init__(flow.state_size, flow.input_size)
-        self.flow = flow
-        self.step_size = positive_step(step_size)
+        check_positive(step_size=step_size)
+        self.flow, self.step_size = flow, step_size
         self.name, self.period = flow.name, flow.period
 
     @property
@@ -272,13 +265,6 @@ class Euler(Integrator):
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.ungated_residual(state, input, t)
-
-
-def positive_step(step_size: float) -> float:
-    """Return `step_size`, or raise the error that says it must be positive."""
-    if not 0 < step_size < math.inf:
-        raise UserError(f"The step size must be a positive number, got {step_size}.")
-    return step_size
 
 
 def check_sizes(state_size: int, input_size: int) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.arguments import check_positive
-from dynlab.systems.base import Map, positive_step
+from dynlab.systems.base import Map
 
 
 class CoRNN(Map):
@@ -47,9 +47,9 @@ class CoRNN(Map):
         self, input_size: int, hidden_size: int, step_size: float = 0.1, gamma: float = 0.2, epsilon: float = 6.4
     ) -> None:
         super().__init__(2 * hidden_size, input_size)
-        check_positive(gamma=gamma, epsilon=epsilon)
+        check_positive(step_size=step_size, gamma=gamma, epsilon=epsilon)
         self.hidden_size = hidden_size
-        self.step_size, self.gamma, self.epsilon = positive_step(step_size), gamma, epsilon
+        self.step_size, self.gamma, self.epsilon = step_size, gamma, epsilon
         reach = 1 / math.sqrt(input_size + 2 * hidden_size)  # of torch's layer of (u, z, x), which theirs is
         self.W = nn.Parameter(torch.empty(hidden_size, hidden_size).uniform_(-reach, reach))
         self.W_velocity = nn.Parameter(torch.empty(hidden_size, hidden_size).uniform_(-reach, reach))

@@ -33,6 +33,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "softplus": torch.nn.functional.softplus,
 }
 CONSTANTS = {"pi": math.pi, "e": math.e}
+Expression = Callable[[Mapping[str, Any]], Any]  # of the values of names
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -63,10 +64,12 @@ class Equations(System):
     def __init__(self, text: str, **numbers: float) -> None:
         expressions = _parsed(text)
         super().__init__(len(expressions), 0)
-        self.text, self.expressions = text, expressions
+        self.text, self.expressions = text, [_function(tree) for tree in expressions]
         numbered = tuple(f"x{number}" for number in range(1, self.state_size + 1))
         self.variables = VARIABLES[: self.state_size] if self.state_size <= len(VARIABLES) else numbered
-        used = {name for tree in self.expressions for name in _names(tree)} - {*self.variables, *CONSTANTS}
+        names = [_names(tree) for tree in expressions]
+        self.constant = [place for place, read in enumerate(names) if read.isdisjoint(self.variables)]
+        used = set().union(*names) - {*self.variables, *CONSTANTS}
         for name in sorted(used | set(numbers)):
             if name not in numbers:
                 raise UserError(f"{name} in {text!r} has no value: give it one by --set {name}=1 ({name}=1).")
@@ -79,7 +82,6 @@ class Equations(System):
             setattr(self, name, float(numbers[name]))
         self.numbers = tuple(sorted(used))
         self.name = " ".join(text.split())[:LONGEST_NAME]
-        self.value(torch.zeros(self.state_size), torch.zeros(0))  # says what of the text is not read
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -88,9 +90,12 @@ class Equations(System):
     def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """Return the expressions at a state, shape (..., state)."""
         known: dict[str, Any] = dict(zip(self.variables, state.unbind(-1), strict=True))
-        known |= CONSTANTS | {name: getattr(self, name) for name in self.numbers}
-        zero = torch.zeros_like(state[..., 0])  # an expression may be a constant
-        return torch.stack([zero + _evaluated(tree, known) for tree in self.expressions], dim=-1)
+        known |= {name: getattr(self, name) for name in self.numbers}
+        values = [expression(known) for expression in self.expressions]
+        for place in self.constant:
+            values[place] = torch.zeros_like(state[..., 0]) + values[place]
+        # one coordinate after the other in memory, so that the next step reads each in one piece
+        return torch.stack(values).movedim(0, -1)
 
 
 class EquationFlow(Equations, Flow):
@@ -118,20 +123,24 @@ class EquationMap(Equations, Map):
     step = Equations.value
 
 
-def _evaluated(tree: ast.AST, known: Mapping[str, Any]) -> Any:
-    """Return the value of an expression, or say what of it is not read."""
+def _function(tree: ast.AST) -> Expression:
+    """Return an expression as a function of the values of its names, or say what of it is not read."""
     match tree:
         case ast.BinOp(left, operation, right) if type(operation) in OPERATORS:
-            return OPERATORS[type(operation)](_evaluated(left, known), _evaluated(right, known))
+            apply, a, b = OPERATORS[type(operation)], _function(left), _function(right)
+            return lambda known: apply(a(known), b(known))
         case ast.UnaryOp(operation, operand) if type(operation) in OPERATORS:
-            return OPERATORS[type(operation)](_evaluated(operand, known))
+            apply, a = OPERATORS[type(operation)], _function(operand)
+            return lambda known: apply(a(known))
         case ast.Call(ast.Name(name), [argument], []) if name in FUNCTIONS:
-            value = _evaluated(argument, known)
-            return FUNCTIONS[name](value if isinstance(value, Tensor) else torch.tensor(float(value)).double())
+            f, a = FUNCTIONS[name], _function(argument)
+            return lambda known: f(p if isinstance(p := a(known), Tensor) else torch.tensor(float(p)).double())
+        case ast.Name(name) if name in CONSTANTS:
+            return lambda known: CONSTANTS[name]
         case ast.Name(name):
-            return known[name]
+            return operator.itemgetter(name)
         case ast.Constant(int() | float() as number) if not isinstance(number, bool):
-            return number
+            return lambda known: number
     raise UserError(
         f"{ast.unparse(tree)!r} is not an expression of numbers, states, + - * / powers (** or ^) and the functions of "
         f"one argument {', '.join(FUNCTIONS)}."

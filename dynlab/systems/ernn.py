@@ -31,7 +31,7 @@ STARTS = ("previous", "zero")
 
 
 class ERNNCell(Map):
-    """What all ERNNs have: φ, the sign s of h_{k−1}, and the drive W x_k + b.
+    """The common part of all ERNNs: φ, the sign s of h_{k−1}, and the drive W x_k + b.
 
     Parameters
     ----------

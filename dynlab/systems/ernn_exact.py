@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from dynlab.numerics.roots import led_by_flow, newton_roots
 from dynlab.program.differentiation import automatic_jacobian
 from dynlab.systems.activations import Activation
 from dynlab.systems.ernn import ERNNCell, matrix_of, square
-from dynlab.systems.implicit import settled
 
 
 class Equilibrium(torch.autograd.Function):
@@ -64,15 +64,18 @@ def solve(q: Tensor, M: Tensor, activation: Activation) -> Tensor:
     """z* for each `q` (..., n), NaN where it was not found."""
     if not torch.isfinite(M).all():
         return torch.full_like(q, math.nan)
+    offsets, identity = q.reshape(-1, len(M)), torch.eye(len(M), dtype=M.dtype, device=M.device)
+
+    def residual(z: Tensor, rows: Tensor) -> Tensor:
+        return activation.function(linear(z, M) + offsets[rows]) - z
+
+    def slopes(z: Tensor, rows: Tensor) -> Tensor:
+        return activation.slope(linear(z, M) + offsets[rows]).unsqueeze(-1) * M - identity
+
     # where M does not contract there may be several equilibria, and a long first step leaves the flow for another one
-    norm = torch.linalg.matrix_norm(M, 2)
-    identity = torch.eye(len(M), dtype=M.dtype, device=M.device)
-    return settled(
-        lambda z: activation.function(linear(z, M) + q) - z,
-        lambda z: activation.slope(linear(z, M) + q).unsqueeze(-1) * M - identity,
-        torch.zeros_like(q),
-        torch.where(norm <= 1, 1.0, 0.5 / norm),
-    )
+    norm = float(torch.linalg.matrix_norm(M, 2))
+    start = led_by_flow(residual, slopes, torch.zeros_like(offsets), 1.0 if norm <= 1 else 0.5 / norm)
+    return newton_roots(residual, slopes, start).reshape(q.shape)
 
 
 class ExactERNN(ERNNCell):

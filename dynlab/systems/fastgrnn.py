@@ -83,7 +83,7 @@ class FastGRNN(Map):
     input_rank, state_rank : int or None
         The ranks of W = W₁ W₂ and of U = U₁ U₂; None for full matrices, the form that the paper calls LSQ.
     density : float
-        In (0, 1]: the share of the entries of W and U, or of each of their factors, that are not 0. Below 1 all but the
+        Share in (0, 1] of the entries of W and U, or of each of their factors, that are not 0. Below 1 all but the
         largest are set to 0 after every step of the optimiser (iterative hard thresholding, the authors' second
         stage), while the gradient reaches all of them.
 
@@ -132,10 +132,8 @@ class FastGRNN(Map):
         if self.density == 1:
             return
         for matrix in (*self.W, *self.U):
-            kept = max(1, round(self.density * matrix.numel()))
-            entries = matrix.view(-1)
-            largest = entries.abs().topk(min(kept, entries.numel())).indices
-            entries.copy_(torch.zeros_like(entries).index_copy(0, largest, entries[largest]))
+            kept, entries = max(1, round(self.density * matrix.numel())), matrix.view(-1)
+            entries[entries.abs().argsort(descending=True)[kept:]] = 0.0
 
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor]:
         """Return the pre-activations of z and of c, which share all but their biases."""

@@ -10,13 +10,14 @@ methods); Hairer, Lubich and Wanner, "Geometric Numerical Integration", Springer
 Hochbruck and Ostermann, "Exponential integrators", Acta Numerica 19 (2010), section 2.1 (exponential Euler).
 """
 
-import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
+from dynlab.numerics.roots import newton_roots
+from dynlab.program.derived import batch_shape
 from dynlab.program.differentiation import jacobian
 from dynlab.systems.base import Euler, Flow, Integrator
-from dynlab.systems.implicit import settled
 
 
 class ExplicitMidpoint(Integrator):
@@ -46,28 +47,31 @@ class ImplicitMidpoint(Integrator):
     """
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return 2 * self.midpoint(state, input, t) - state
+        return 2 * self.midpoint(state, input) - state
 
     def stated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0, by: str = "state") -> Tensor:
         """Return the derivative of the step, shape (..., state, state); by the input ε (I − (ε/2) A)⁻¹ B, B = ∂f/∂x."""
-        middle = self.midpoint(state, input, t)
+        middle = self.midpoint(state, input)
         half = 0.5 * self.step_size * _rate(self.flow, middle, input, t)
-        identity = _identity(state)
+        identity = torch.eye(self.state_size).to(state)
         if by == "state":
             return torch.linalg.solve_ex(identity - half, identity + half)[0]
         moved = self.step_size * jacobian(self.flow, middle, input, t, by="input").dense()
         return torch.linalg.solve_ex(identity - half, moved)[0]
 
-    def midpoint(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+    def midpoint(self, state: Tensor, input: Tensor) -> Tensor:
         """Return the midpoint between `state` (..., state) and the next one, NaN where none was found."""
-        half, identity = 0.5 * self.step_size, _identity(state)
-        batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
-        return settled(
-            lambda m: state - m + half * self.flow.velocity(m, input, t),
-            lambda m: half * _rate(self.flow, m, input, t) - identity,
-            state.expand(*batch, state.shape[-1]),
-            1e3,  # with so long a first step it is nearly Newton's method
+        half, identity = 0.5 * self.step_size, torch.eye(self.state_size).to(state)
+        batch = batch_shape(state, input, 0)
+        states, inputs = (
+            each.expand(*batch, each.shape[-1]).reshape(batch.numel(), each.shape[-1]) for each in (state, input)
         )
+        found = newton_roots(
+            lambda m, rows: states[rows] - m + half * self.flow.velocity(m, inputs[rows]),
+            lambda m, rows: half * _rate(self.flow, m, inputs[rows]) - identity,
+            states,
+        )
+        return found.reshape(*batch, -1)
 
 
 class ExponentialEuler(Integrator):
@@ -84,9 +88,7 @@ class ExponentialEuler(Integrator):
         """ε φ₁(ε L), shape (state, state): a block of the exponential of [[ε L, ε I], [0, 0]]."""
         n = self.state_size
         L = _rate(self.flow, like.new_zeros(n), like.new_zeros(self.input_size), t if isinstance(t, int) else 0)
-        blocks = like.new_zeros(2 * n, 2 * n)
-        blocks[:n, :n] = L
-        blocks[:n, n:] = torch.eye(n, dtype=like.dtype, device=like.device)
+        blocks = pad(torch.cat([L, torch.eye(n).to(L)], dim=1), (0, 0, 0, n))
         return torch.linalg.matrix_exp(self.step_size * blocks)[:n, n:]
 
 
@@ -100,10 +102,6 @@ INTEGRATORS: dict[str, type[Integrator]] = {
 }
 
 
-def _identity(like: Tensor) -> Tensor:
-    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
-
-
-def _rate(flow: Flow, state: Tensor, input: Tensor, t: int | Tensor) -> Tensor:
+def _rate(flow: Flow, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
     """The flow's Jacobian, shape (..., state, state)."""
     return jacobian(flow, state, input, t).dense()

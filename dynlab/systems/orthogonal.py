@@ -51,12 +51,10 @@ def polar_factor(matrix: Tensor) -> Tensor:
 class SkewSymmetric(nn.Module):
     """A = U − Uᵀ of the n (n − 1) / 2 entries of U above the diagonal, row by row."""
 
-    places: Tensor
-
     def __init__(self, size: int) -> None:
         super().__init__()
         self.size = size
-        self.register_buffer("places", torch.triu_indices(size, size, offset=1), persistent=False)
+        self.places = nn.Buffer(torch.triu_indices(size, size, offset=1), persistent=False)
 
     def forward(self, entries: Tensor) -> Tensor:
         upper = entries.new_zeros(self.size, self.size).index_put(tuple(self.places), entries)
@@ -89,9 +87,6 @@ class Orthogonal(nn.Module):
         For an unknown chart, and for a K or an M below 1.
     """
 
-    base: Tensor | None
-    steps: Tensor
-
     def __init__(
         self,
         tangent: nn.Module,
@@ -107,9 +102,9 @@ class Orthogonal(nn.Module):
         self._keeps = False
         self._made: tuple[Any, ...] = ()  # the matrix, what it was made of, and versions and places in memory of that
         self.rebase_every, self.project_every = rebase_every, project_every
-        self.register_buffer("base", None if base is None else base.double())
+        self.base = None if base is None else nn.Buffer(base.double())
         if rebase_every is not None:
-            self.register_buffer("steps", torch.tensor(0))
+            self.steps = nn.Buffer(torch.tensor(0))
 
     def forward(self, entries: Tensor) -> Tensor:
         if not self._keeps or entries.requires_grad or entries.is_inference():
@@ -131,7 +126,7 @@ class Orthogonal(nn.Module):
         """Count one step of the optimiser, and move the base when it is time."""
         if self.rebase_every is None:
             return
-        self.steps += 1
+        self.steps.add_(1)
         moves, rest = divmod(int(self.steps), self.rebase_every)
         if rest == 0:
             self.rebase(entries, project=moves % self.project_every == 0)

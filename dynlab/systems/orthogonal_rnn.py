@@ -27,7 +27,7 @@ from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
-from dynlab.systems.base import Map, check_sizes
+from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, parametrizations_of, skew_start
 
 
@@ -84,7 +84,6 @@ def modrelu_rnn(input_size: int, state_size: int, init: str = "cayley") -> ModRe
 
 def exprnn_weights(input_size: int, state_size: int) -> tuple[Tensor, Tensor]:
     """V of variance 2/input_size (Kaiming) and modReLU's b, as the authors start them."""
-    check_sizes(state_size, input_size)
     return torch.randn(state_size, input_size) * math.sqrt(2 / max(input_size, 1)), modrelu_bias(state_size)
 
 
@@ -131,7 +130,7 @@ def dtriv(
     ----------
     input_size, state_size : int
     init, chart : str
-        As in `exprnn`.
+        Start and map of A, as in `exprnn`.
     rebase_every : int or None
         K; None for a base that moves once, before the first step.
     project_every : int
@@ -156,7 +155,6 @@ def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayl
     init : {"cayley", "henaff", "zero"}
         Start of A.
     """
-    check_sizes(state_size, input_size)
     if not 0 <= rho <= 1:
         raise UserError(f"scoRNN's rho, the share of entries -1, must be between 0 and 1, got {rho}.")
     V = torch.empty(state_size, input_size).uniform_(-0.01, 0.01)  # the authors' range
@@ -169,11 +167,9 @@ def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayl
 class Signs(nn.Module):
     """The parametrization B ↦ B D, where D changes the sign of some of the columns."""
 
-    signs: Tensor
-
     def __init__(self, size: int, negative: int) -> None:
         super().__init__()
-        self.register_buffer("signs", torch.cat([torch.ones(size - negative), -torch.ones(negative)]), persistent=False)
+        self.signs = nn.Buffer(torch.cat([torch.ones(size - negative), -torch.ones(negative)]), persistent=False)
 
     def forward(self, B: Tensor) -> Tensor:
         return B * self.signs
@@ -203,7 +199,6 @@ class NNRNN(ModReLURNN):
     W: Tensor
 
     def __init__(self, input_size: int, state_size: int, init: str = "henaff") -> None:
-        check_sizes(state_size, input_size)
         if state_size % 2:
             raise UserError(
                 f"nnRNN's matrix has blocks of 2 × 2, so its state has an even size; got {state_size}: "
@@ -235,13 +230,11 @@ class NNRNN(ModReLURNN):
 class SchurForm(nn.Module):
     """The parametrization P ↦ P (Θ + T) Pᵀ with its own θ, γ and T, the latter as entries row by row."""
 
-    places: Tensor
-
     def __init__(self, size: int) -> None:
         super().__init__()
         rows, columns = places = torch.triu_indices(size, size, offset=1)
         above = rows // 2 != columns // 2  # the pairs of one block are Θ's
-        self.register_buffer("places", places[:, above], persistent=False)
+        self.places = nn.Buffer(places[:, above], persistent=False)
         self.theta = nn.Parameter(torch.empty(size // 2).uniform_(0, 2 * math.pi))
         self.gamma = nn.Parameter(torch.ones(size // 2))
         self.T = nn.Parameter(torch.zeros(int(above.sum())))

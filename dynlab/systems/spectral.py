@@ -80,12 +80,10 @@ class SpectralRNN(ActivatedMap):
 class ReflectionSVD(nn.Module):
     """The parametrization U diag(s) Qᵀ of the vectors of U's and of Q's reflections, with its own p; in float64."""
 
-    places: Tensor
-
     def __init__(self, size: int, reflections: int, margin: float) -> None:
         super().__init__()
         self.size, self.reflections, self.margin = size, reflections, margin
-        self.register_buffer("places", torch.tril_indices(size, reflections), persistent=False)
+        self.places = nn.Buffer(torch.tril_indices(size, reflections), persistent=False)
         self.p = nn.Parameter(torch.zeros(size))
 
     def forward(self, vectors: Tensor) -> Tensor:

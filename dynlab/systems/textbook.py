@@ -13,10 +13,12 @@ criteria for differential systems", Osaka Math. J. 12 (1960).
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dynlab.errors import UserError
+from dynlab.program.differentiation import jacobian
 from dynlab.systems.base import Flow, Map, System
+from dynlab.systems.equations import EquationFlow, EquationMap
 
 Matrix = Sequence[Sequence[float]]
 
@@ -30,12 +32,15 @@ class ByMatrix(System):
         A, row by row; kept in float64.
     """
 
-    A: Tensor
-
     def __init__(self, matrix: Matrix) -> None:
-        A = _square(matrix)
+        try:
+            A = torch.tensor(matrix, dtype=torch.float64)  # float32 would round numbers given by hand
+        except (TypeError, ValueError) as error:
+            raise UserError(f"The matrix must be rows of numbers of equal length, got {matrix!r}.") from error
+        if A.ndim != 2 or A.shape[0] != A.shape[1] or not torch.isfinite(A).all():
+            raise UserError(f"The matrix must be square with finite entries, got {matrix!r}.")
         super().__init__(len(A), 0)
-        self.register_buffer("A", A)
+        self.A = nn.Buffer(A)
 
     def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """A h, shape (..., state)."""
@@ -71,58 +76,30 @@ class LinearMap(ByMatrix, Map):
     step = ByMatrix.value
 
 
-class Logistic(Map):
+def logistic(r: float = 4.0) -> EquationMap:
     """x_t = r x (1 − x), with derivative r (1 − 2 x); at r = 4 its Lyapunov exponent is ln 2 per step."""
-
-    def __init__(self, r: float = 4.0) -> None:
-        super().__init__(1, 0)
-        self.r = r
-
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.r * state * (1 - state)
+    return EquationMap("r*x*(1 - x)", r=r)
 
 
-class Henon(Map):
+def henon(a: float = 1.4, b: float = 0.3) -> EquationMap:
     """(x, y) ← (1 − a x² + y, b x), whose Jacobian has the determinant −b everywhere."""
-
-    def __init__(self, a: float = 1.4, b: float = 0.3) -> None:
-        super().__init__(2, 0)
-        self.a, self.b = a, b
-
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        x, y = state.unbind(dim=-1)
-        # one coordinate after the other in memory, so that the next step reads each in one piece
-        return torch.stack([1 + y - self.a * x * x, self.b * x]).movedim(0, -1)
+    return EquationMap("1 + y - a*x*x, b*x", a=a, b=b)
 
 
-class Lorenz(Flow):
-    """x' = σ (y − x), y' = x (ρ − z) − y, z' = x y − β z, with divergence −(σ + 1 + β) everywhere."""
-
-    def __init__(self, sigma: float = 10.0, rho: float = 28.0, beta: float = 8 / 3) -> None:
-        super().__init__(3, 0)
-        self.sigma, self.rho, self.beta = sigma, rho, beta
-
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        x, y, z = state.unbind(dim=-1)
-        return torch.stack([self.sigma * (y - x), x * (self.rho - z) - y, x * y - self.beta * z], dim=-1)
+def lorenz(sigma: float = 10.0, rho: float = 28.0, beta: float = 8 / 3) -> EquationFlow:
+    """X' = σ (y − x), y' = x (ρ − z) − y, z' = x y − β z, with divergence −(σ + 1 + β) everywhere."""
+    return EquationFlow("sigma*(y - x), x*(rho - z) - y, x*y - beta*z", sigma=sigma, rho=rho, beta=beta)
 
 
-class Roessler(Flow):
-    """x' = −y − z, y' = x + a y, z' = b + z (x − c), with divergence a − c + x.
+def roessler(a: float = 0.2, b: float = 0.2, c: float = 5.7) -> EquationFlow:
+    """X' = −y − z, y' = x + a y, z' = b + z (x − c), with divergence a − c + x.
 
     Its two equilibria are (a s, −s, s) with s = (c ± √(c² − 4 a b))/(2 a); they meet in a fold at c² = 4 a b.
     """
-
-    def __init__(self, a: float = 0.2, b: float = 0.2, c: float = 5.7) -> None:
-        super().__init__(3, 0)
-        self.a, self.b, self.c = a, b, c
-
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        x, y, z = state.unbind(dim=-1)
-        return torch.stack([-y - z, x + self.a * y, self.b + z * (x - self.c)], dim=-1)
+    return EquationFlow("-y - z, x + a*y, b + z*(x - c)", a=a, b=b, c=c)
 
 
-class MarkusYamabe(Flow):
+class MarkusYamabe(EquationFlow):
     """y' = A(t) y, whose matrix has both eigenvalues in the left half-plane at every t, and whose solutions grow.
 
     A(t) = [[−1 + a c², 1 − a c s], [−1 − a c s, −1 + a s²]] with c = cos t, s = sin t has the eigenvalues
@@ -138,32 +115,13 @@ class MarkusYamabe(Flow):
     """
 
     def __init__(self, a: float = 1.5) -> None:
-        super().__init__(4, 0)
-        self.a = a
+        super().__init__("(a*z*z - 1)*x + (1 - a*z*w)*y, (a*w*w - 1)*y - (1 + a*z*w)*x, -w, z", a=a)
 
     def initial_state(self) -> Tensor:
         """Return the clock's start beside y = 0: without it the clock would stand still."""
         return torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64)
 
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        y, clock = state[..., :2], state[..., 2:]
-        turned = torch.stack([-clock[..., 1], clock[..., 0]], dim=-1)
-        return torch.cat([(self.matrix(clock) @ y.unsqueeze(-1)).squeeze(-1), turned], dim=-1)
-
     def matrix(self, clock: Tensor) -> Tensor:
-        """A at (cos t, sin t), shape (..., 2, 2)."""
-        c, s = clock.unbind(dim=-1)
-        a, product = self.a, c * s
-        first = torch.stack([-1 + a * c.square(), 1 - a * product], dim=-1)
-        return torch.stack([first, torch.stack([-1 - a * product, -1 + a * s.square()], dim=-1)], dim=-2)
-
-
-def _square(matrix: Matrix) -> Tensor:
-    """The matrix in float64, since numbers given by hand should not be rounded to float32 on the way."""
-    try:
-        A = torch.tensor(matrix, dtype=torch.float64)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"The matrix must be rows of numbers of equal length, got {matrix!r}.") from error
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or not torch.isfinite(A).all():
-        raise UserError(f"The matrix must be square with finite entries, got {matrix!r}.")
-    return A
+        """Return A at (cos t, sin t), shape (..., 2, 2): the derivative of y' by y."""
+        states = torch.cat([torch.zeros_like(clock), clock], dim=-1)
+        return jacobian(self, states, states[..., :0]).dense()[..., :2, :2]

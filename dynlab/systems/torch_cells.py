@@ -35,7 +35,7 @@ class Cell(Map):
     name : str
         The public name.
     memory : int
-        How many states lie behind the output.
+        Number of states behind the output.
     """
 
     weight_ih: Tensor

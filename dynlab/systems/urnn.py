@@ -22,7 +22,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.systems.activations import ActivatedMap, activation_named
-from dynlab.systems.base import Map, check_sizes
+from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, constrain
 
 # What is added to abs(z)², so that z = 0 has a modulus to be divided by: the smallest number to this power, 1e-231, or
@@ -64,14 +64,12 @@ class FourierUnitary(nn.Module):
     and Π a permutation, drawn once.
     """
 
-    permutation: Tensor
-
     def __init__(self, size: int) -> None:
         super().__init__()
         reach = math.sqrt(6 / (2 + 2 * size))  # Glorot's
         self.phases = nn.Parameter(torch.empty(3, size).uniform_(-math.pi, math.pi))
         self.reflections = nn.Parameter(torch.empty(2, 2 * size).uniform_(-reach, reach))
-        self.register_buffer("permutation", torch.randperm(size))
+        self.permutation = nn.Buffer(torch.randperm(size))
 
     def forward(self, state: Tensor) -> Tensor:
         if not state.numel():  # some libraries' Fourier transforms refuse an empty batch
@@ -178,13 +176,11 @@ def urnn(input_size: int, hidden_size: int) -> UnitaryRNN:
     >>> cell.state_size, sum(parameter.numel() for parameter in cell.parameters())
     (1024, 6144)
     """
-    check_sizes(hidden_size, input_size)
     return UnitaryRNN(input_size, hidden_size, FourierUnitary(hidden_size), 0.01)
 
 
 def fc_urnn(input_size: int, hidden_size: int) -> UnitaryRNN:
     """The full-capacity uRNN: W is any unitary matrix, `dynlab.systems.urnn.FullUnitary`; arguments as in `urnn`."""
-    check_sizes(hidden_size, input_size)
     return UnitaryRNN(input_size, hidden_size, FullUnitary(hidden_size), 0.0)
 
 

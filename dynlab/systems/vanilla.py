@@ -17,19 +17,11 @@ from dynlab.systems.activations import Activated, ActivatedFlow, ActivatedMap, a
 from dynlab.systems.base import Euler
 from dynlab.systems.orthogonal import polar_factor
 
-
-def _orthogonal_factor(matrix: Tensor) -> Tensor:
-    """Q of a QR decomposition with a positive diagonal of R, rows orthonormal where there are fewer rows."""
-    if matrix.shape[0] < matrix.shape[1]:
-        return _orthogonal_factor(matrix.mT).mT
-    q, r = torch.linalg.qr(matrix)
-    return q * torch.where(r.diagonal() < 0, -1.0, 1.0).to(q)
-
-
-STARTS: dict[str, Callable[[Tensor], Tensor]] = {
-    "uniform": lambda matrix: matrix,
-    "qr": _orthogonal_factor,
-    "svd": polar_factor,
+# What the weights are made in place.
+STARTS: dict[str, Callable[[Tensor], object]] = {
+    "uniform": lambda weight: None,
+    "qr": nn.init.orthogonal_,
+    "svd": lambda weight: weight.copy_(polar_factor(torch.randn_like(weight))),
 }
 
 
@@ -45,7 +37,7 @@ class Uniform(Activated):
         if bias:
             self.b = nn.Parameter(torch.empty(state_size).uniform_(-reach, reach))
         else:
-            self.register_buffer("b", torch.zeros(state_size), persistent=False)
+            self.b = nn.Buffer(torch.zeros(state_size), persistent=False)
 
 
 class Vanilla(Uniform, ActivatedMap):
@@ -76,10 +68,9 @@ class Vanilla(Uniform, ActivatedMap):
     ) -> None:
         started = entry(STARTS, start, "start of the weights")
         super().__init__(input_size, state_size, activation, bias)
-        if start != "uniform":
-            with torch.no_grad():
-                for weight in (self.W, self.V):
-                    weight.copy_(started(torch.randn_like(weight)))
+        with torch.no_grad():
+            for weight in (self.W, self.V):
+                started(weight)
 
 
 class FeedbackFlow(Uniform, ActivatedFlow):

@@ -1,4 +1,4 @@
-"""What an orbit is on that has not repeated: a cycle that it comes to slowly, a closed curve, a torus, or chaos.
+"""The set that an orbit without repetition is on: a cycle that it comes to slowly, a closed curve, a torus, or chaos.
 
 Sets are told by the signs of its exponents.
 
@@ -121,8 +121,8 @@ def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
     curves = closed_curves(held.placed(trail[-MOST_JOINED:]))
     if curves is None:
         return "", "", 0.0
-    several = f"cycle of {curves.pieces} invariant closed curves"
-    return CURVE, "invariant closed curve" if curves.pieces == 1 else several, curves.widest
+    count, widest = curves
+    return CURVE, "invariant closed curve" if count == 1 else f"cycle of {count} invariant closed curves", widest
 
 
 def exponents_along(held: Held, trail: Real, dt: float, seed: int) -> tuple[Real, Real]:

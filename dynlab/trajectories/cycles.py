@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.numerics.kinds import kind_of_flow, kind_of_map
+from dynlab.numerics.kinds import kind_of
 from dynlab.numerics.roots import tolerance
 from dynlab.program.compiled import Compiled
 from dynlab.program.differentiation import jacobian_and_error
@@ -53,7 +53,7 @@ class Attractor:
     kind : str
         "stable focus", "stable period-4 orbit", "stable limit cycle", "chaotic attractor", …
     period : float
-        In steps of a map (1 at rest), in seconds of a flow (0 at rest); 0 where nothing repeats, NaN where orbits of
+        Steps of a map (1 at rest), seconds of a flow (0 at rest); 0 where nothing repeats, NaN where orbits of
         several periods are one continuum.
     states : ndarray, shape (m, state)
         The point, the cycle, or an orbit on the set.
@@ -179,7 +179,7 @@ def _described(held: Held, p: int, root: Tensor, residual: float) -> Attractor |
         beside = carried(held, p, (root + torch.as_tensor(off).to(root))[None])[1][0]
         error = error + 2 * np.abs(beside.double().cpu().numpy() - matrix)
     values, errors, _ = eigenvalues(matrix, error)
-    kind = (kind_of_flow if held.is_flow else kind_of_map)(values, errors)
+    kind = kind_of(values, errors, held.is_flow)
     name = kind.name if p == 1 else f"{WORDS[kind.stable]} period-{p} orbit"
     leading = np.argsort(-values.real, kind="stable")
     rates = (values.real[leading], errors[leading]) if held.is_flow else exponents_of(values, errors, p)
@@ -235,7 +235,7 @@ def _limit_cycle(held: Held, start: Real, period: float, code: Compiled | None) 
     values, errors, _ = eigenvalues(monodromy, error + SHOT * np.linalg.norm(monodromy, 2))
     own = int(np.abs(values - 1).argmin())  # of a step along the flow
     others, wrong = np.delete(values, own), np.delete(errors, own)
-    stable = kind_of_map(others, wrong).stable
+    stable = kind_of(others, wrong, is_flow=False).stable
     rates, rate_errors = exponents_of(np.append(others, 1.0), np.append(wrong, 0.0), T)
     isolated = bool((np.abs(others - 1) > wrong).all())
     kind = f"{WORDS[stable]} limit cycle" if isolated or n > 2 else CLOSED

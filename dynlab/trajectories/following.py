@@ -11,6 +11,7 @@ Brent, "An improved Monte Carlo factorization algorithm", BIT 20 (1980), section
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from dynlab.numerics.threads import in_threads
 from dynlab.program.compiled import Compiled, compiled
 from dynlab.program.derived import derived
 from dynlab.program.program import NoProgram
+from dynlab.systems import Flow, RungeKutta4
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import finite_or_zero, held_matrices
 
@@ -72,18 +74,8 @@ def _fastest(held: Held, states: Tensor) -> float:
 
 def step_of(held: Held, dt: float) -> Step:
     """Return the step of orbits (k, n): a map's own, or Runge and Kutta's of a flow, `dt` seconds long."""
-    if not held.is_flow and not held.angles:
-        return held.moved
-
-    def step(h: Tensor) -> Tensor:
-        if not held.is_flow:
-            return held.difference(held.moved(h))
-        first = held.moved(h)
-        second = held.moved(h + dt / 2 * first)
-        third = held.moved(h + dt / 2 * second)
-        return held.difference(h, -dt / 6 * (first + 2 * second + 2 * third + held.moved(h + dt * third)))
-
-    return step
+    stepping = replace(held, system=RungeKutta4(held.system, dt)) if isinstance(held.system, Flow) else held
+    return (lambda h: stepping.difference(stepping.moved(h))) if held.angles else stepping.moved
 
 
 def iterates(step: Step, start: Tensor, count: int) -> list[Tensor]:

@@ -42,15 +42,15 @@ def simulate(
     ----------
     system : System
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        What drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
+        Inputs of a map; by default zero for `steps` steps, or those recorded with the system.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Where it is not given, what the system has learned to start at, zero for most.
+        By default the state that the system has learned to start at, zero for most.
     steps : int, optional
-        How long an undriven orbit is.
+        Length of an orbit without input.
     times : array_like, shape (time,), optional
         For a flow: the times in seconds, increasing, the first that of the initial state.
     dtype, device : str
-        Of a map's orbit; a flow is solved in float64 on the processor.
+        Type and device of a map's orbit; a flow is solved in float64 on the processor.
 
     Returns
     -------

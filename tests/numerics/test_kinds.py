@@ -7,7 +7,7 @@ import pytest
 
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.exact_kinds import exact_kind
-from dynlab.numerics.kinds import kind_of_flow, kind_of_map
+from dynlab.numerics.kinds import kind_of
 
 
 def similar(matrix):
@@ -61,8 +61,8 @@ def test_exact_and_numeric_kinds_agree_wherever_the_numbers_decide():
         rational = [[Fraction(int(entry), 2) for entry in row] for row in matrix]
         values, errors, _ = eigenvalues(matrix / 2)
         for exact, numeric in (
-            (exact_kind(rational), kind_of_flow(values, errors)),
-            (exact_kind(rational, is_map=True), kind_of_map(values, errors)),
+            (exact_kind(rational), kind_of(values, errors, is_flow=True)),
+            (exact_kind(rational, is_map=True), kind_of(values, errors, is_flow=False)),
         ):
             decided = not numeric.name.startswith("undecided")
             agreed += decided
@@ -93,9 +93,7 @@ OF_MAPS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "kind_of, row", [(kind_of_flow, row) for row in OF_FLOWS] + [(kind_of_map, row) for row in OF_MAPS]
-)
-def test_the_kind_in_any_dimension(kind_of, row):
+@pytest.mark.parametrize("is_flow, row", [(True, row) for row in OF_FLOWS] + [(False, row) for row in OF_MAPS])
+def test_the_kind_in_any_dimension(is_flow, row):
     eigenvalues, *expected = row
-    assert kind_of(eigenvalues, 1e-12) == tuple(expected)
+    assert kind_of(eigenvalues, 1e-12, is_flow) == tuple(expected)

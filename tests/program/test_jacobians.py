@@ -23,7 +23,7 @@ from dynlab.systems import (
     from_function,
     frozen,
 )
-from dynlab.systems.textbook import Lorenz
+from dynlab.systems.textbook import lorenz
 from dynlab.systems.torch_layers import torch_layer
 from dynlab.systems.vanilla import FeedbackFlow
 
@@ -49,7 +49,7 @@ def attending(h, x):
 
 MADE = {
     "midpoint": lambda: ExplicitMidpoint(FeedbackFlow(2, 3), 0.3),
-    "Runge-Kutta": lambda: RungeKutta4(Lorenz(), 0.01),
+    "Runge-Kutta": lambda: RungeKutta4(lorenz(), 0.01),
     "implicit midpoint": lambda: ImplicitMidpoint(create("antisymmetric-gated", input_size=2, state_size=3).flow, 0.4),
     "exponential Euler": lambda: ExponentialEuler(FeedbackFlow(2, 3), 0.4),
     "reverse layer": lambda: torch_layer(torch.nn.GRU(2, 4, 2, bidirectional=True), 1, True),

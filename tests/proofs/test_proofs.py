@@ -12,7 +12,7 @@ from flint import acb, acb_mat, ctx
 from dynlab import schema, zoo
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.numerics.kinds import kind_of_map
+from dynlab.numerics.kinds import kind_of
 from dynlab.proofs.certify import certify
 from dynlab.systems import create, frozen
 from dynlab.systems.textbook import LinearMap
@@ -112,7 +112,7 @@ def test_eigenvalues_a_billionth_off_the_circle_are_never_decided_wrongly_and_ne
         found = proof(frozen(LinearMap(matrix.tolist())), np.zeros(len(matrix)))
         assert found.counts.outside <= outside
         assert found.counts.inside <= inside
-        kind = kind_of_map(*eigenvalues(matrix)[:2])
+        kind = kind_of(*eigenvalues(matrix)[:2], is_flow=False)
         assert kind.unstable <= outside
         assert len(matrix) - kind.unstable - kind.undecided <= inside
         assert kind.stable in (-1, int(outside == 0))

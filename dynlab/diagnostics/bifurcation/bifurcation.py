@@ -18,7 +18,7 @@ from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input
 from dynlab.errors import refuse
-from dynlab.numerics.grids import blocks
+from dynlab.numerics.grids import check_memory
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
 from dynlab.systems import Map, System
@@ -137,7 +137,7 @@ def bifurcation(
     n, lowest, highest = system.state_size, float(lowest), float(highest)
     values = (VALUES if n <= SMALL else FEWER_VALUES) if values is None else values
     _check(parameter, (lowest, highest), n, largest_state, observed)
-    blocks(1, 1.0, max_memory, 8.0 * values * ORBITS * KEPT * n)  # refused before anything is made
+    check_memory(1.0, max_memory, 8.0 * values * ORBITS * KEPT * n)  # refused before anything is made
     check_at_least(0, values=values)
     check_at_least(1, starts=starts, searches=searches, max_period=max_period)
     varied = varied_system(system, inputs, (parameter,), at, at_step, (lowest,), (highest,))

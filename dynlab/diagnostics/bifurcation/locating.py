@@ -9,7 +9,7 @@ from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, Vecto
 from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, DEGENERATE, FLIP, FOLD, PAIR, Coefficient, Refined
 from dynlab.numerics import continuation
 from dynlab.numerics.continuation import Point
-from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
+from dynlab.numerics.kinds import Kind, kind_of
 
 SEVERAL = "several"
 TINY = 1e-100  # a state of 0 is known as well as one of that size: beside a kink there the Jacobian is another
@@ -99,7 +99,7 @@ def solution(curve: SolutionCurve, point: Point, before: Solution | None = None,
     _, sigma, right = np.linalg.svd(np.vstack([curve.derivative(point.z), point.tangent]))
     weakest = right[-1][:-1] * min(known / max(sigma[-1], eps), FARTHEST)
     values, errors = curve.spectrum(point.z, np.stack([weakest, np.linspace(1, 2, n) * min(known, FARTHEST)]), error)
-    kind = (kind_of_map if curve.is_map else kind_of_flow)(values, errors)
+    kind = kind_of(values, errors, not curve.is_map)
     flip, unstable = (before.flip, before.unstable) if before else (0, -1)
     if curve.is_map and (np.abs(values + 1) > errors).all():
         flip = 1 - 2 * int(((values.imag == 0) & (values.real < -1)).sum() % 2)

@@ -14,7 +14,7 @@ from dynlab.diagnostics.bifurcation.parameters import check_range, described, va
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import refuse
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.grids import blocks
+from dynlab.numerics.grids import check_memory
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 from dynlab.systems.autonomous import held_settings
@@ -150,7 +150,7 @@ def _check(
     start: Real,
     n: int,
 ) -> None:
-    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
+    check_memory(8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
     spanned = len(parameters) == len(set(parameters)) == len(lowest) == len(highest) == 2
     refuse(
         {

@@ -8,7 +8,7 @@ from dynlab.diagnostics.bifurcation.equation import spectra
 from dynlab.diagnostics.bifurcation.locating import TINY
 from dynlab.diagnostics.bifurcation.parameters import Varied
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.kinds import kind_of_flow, kind_of_map
+from dynlab.numerics.kinds import kind_of
 from dynlab.numerics.roots import solve
 from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
@@ -132,7 +132,7 @@ class Plane:
             three = torch.stack([states, states + aside, states - aside], dim=1).nan_to_num(0.0)
             values, errors = spectra(held_matrices(self.held, three)[..., :n, :n].numpy())
             errors[~np.isfinite(residual)] = np.inf
-            kinds = [(kind_of_flow if is_flow else kind_of_map)(*each) for each in zip(values, errors, strict=True)]
+            kinds = [kind_of(*each, is_flow) for each in zip(values, errors, strict=True)]
             leading = values.real.max(axis=1) if is_flow else np.abs(values).max(axis=1)
             leading = np.where(np.isfinite(errors).all(axis=1), leading, np.nan)
             stable = np.array([one.stable for one in kinds], dtype=np.int8)

@@ -13,7 +13,7 @@ from dynlab.diagnostics.fixed_points.distinct_roots import AT_KINK, FIXED, SLOW
 from dynlab.diagnostics.fixed_points.verification import MODES, POINT, Record
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
-from dynlab.numerics.kinds import Kind, kind_of_map
+from dynlab.numerics.kinds import Kind, kind_of
 from dynlab.program import NoProgram, Program
 from dynlab.systems.autonomous import Held
 from dynlab.words import agree, at_most, joined
@@ -57,7 +57,9 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
         certificate = refused(len(row.state), why) if why else certify(program, row.state)
         if certificate.certified:
             errors = np.fmin(row.errors, eigenvalue_radii(certificate, row.eigenvalues))
-            row = row._replace(status=FIXED, errors=errors, kind=kind_of_map(row.eigenvalues, errors), dimension=0)
+            row = row._replace(
+                status=FIXED, errors=errors, kind=kind_of(row.eigenvalues, errors, is_flow=False), dimension=0
+            )
         elif row.status == AT_KINK and not why and _contracts_about(program, row):
             row = row._replace(status=FIXED, kind=Kind("stable, at a kink", 1, 0, 0))
         found.append(row._replace(certificate=certificate))

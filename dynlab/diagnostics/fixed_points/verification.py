@@ -27,7 +27,7 @@ from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
 from dynlab.numerics.arrays import Complex, Index, Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import Eigenmodes, eigenmodes
-from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
+from dynlab.numerics.kinds import Kind, kind_of
 from dynlab.numerics.roots import ROUNDINGS, rounding, tolerance
 from dynlab.numerics.threads import in_threads
 from dynlab.program.differentiation import jacobian_and_error
@@ -100,7 +100,7 @@ def _record(held: Held, point: Point, parts: list[tuple[Any, ...]]) -> Record:
     sorts = eigenvalue_sets.order(values)
     values, errors, dimension = values[sorts], errors[sorts], 0
     status = max(statuses, key=STATUSES.index)
-    kind = kind_of_flow(values, errors) if held.is_flow else kind_of_map(values, errors)
+    kind = kind_of(values, errors, held.is_flow)
     if status == AT_KINK:
         kind = UNDECIDED_AT_KINK._replace(undecided=len(state))
     elif point.status == NOT_ISOLATED:

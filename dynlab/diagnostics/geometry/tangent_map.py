@@ -14,7 +14,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
-from dynlab.numerics.kinds import kind_of_flow, kind_of_map
+from dynlab.numerics.kinds import kind_of
 from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems import System
 from dynlab.systems.autonomous import Held
@@ -94,7 +94,7 @@ def tangent_map(
     line, slope = np.linspace(-reach, reach, grid), J if held.is_flow else J - np.eye(n)
     moved, linear, error = _compared(held, p, slope, line[None, :, None] * axes[0] + line[:, None, None] * axes[1])
     valid = _valid_radius(held, p, slope, axes, reach)
-    kind = "undecided, at a kink" if kink else (kind_of_flow if held.is_flow else kind_of_map)(values, errors).name
+    kind = "undecided, at a kink" if kink else kind_of(values, errors, held.is_flow).name
     rate, window = schema.PER_SECOND if held.is_flow else schema.ONE, (schema.Y, schema.X)
     what = "velocity f(h)" if held.is_flow else "displacement F(h) − h in one step"
     rows: dict[str, tuple[Any, ...]] = {

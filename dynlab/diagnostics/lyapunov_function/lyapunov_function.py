@@ -16,7 +16,7 @@ from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.numerics.kinds import kind_of_flow
+from dynlab.numerics.kinds import kind_of
 from dynlab.numerics.threads import one_thread_each
 from dynlab.progress import through
 from dynlab.systems import Euler, Flow, System
@@ -153,7 +153,7 @@ def _row(at_rest: Held, point: xr.Dataset, every: Real, seed: int) -> dict[str, 
     if not point.get("certified", True):
         return {"status": f"the fixed point is not proved: {point['certificate_reason'].values}"}
     J, identity = held_matrices(at_rest, torch.from_numpy(state)).numpy(), np.eye(len(state))
-    stable = kind_of_flow(*eigenvalues(J)[:2]).stable if at_rest.is_flow else int(point["stable"])
+    stable = kind_of(*eigenvalues(J)[:2], is_flow=True).stable if at_rest.is_flow else int(point["stable"])
     if stable != 1:
         return {"status": NOT_STABLE if stable == 0 else UNDECIDED}
     if at_rest.is_flow:

@@ -23,7 +23,7 @@ from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.exact_kinds import Matrix, exact_eigenvalues, exact_kind
-from dynlab.numerics.kinds import CENTER, LINE, PLANE, Kind, kind_of_map
+from dynlab.numerics.kinds import CENTER, LINE, PLANE, Kind, kind_of
 from dynlab.systems import System
 from dynlab.systems.activations import log_cosh
 from dynlab.systems.autonomous import Held
@@ -180,7 +180,7 @@ def _described(held: Held, row: Record, continuum: bool, step_size: float | None
         of_euler = exact.kind(one_step, True)
     else:
         rounding = np.finfo(float).eps * np.maximum(1.0, np.abs(multipliers))
-        of_euler = kind_of_map(multipliers, step_size * errors + rounding)
+        of_euler = kind_of(multipliers, step_size * errors + rounding, is_flow=False)
     sorts = order(multipliers)
     return Equilibrium(*fixed, kind, values[sorts], of_euler, multipliers[sorts], step, flag)
 

@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.arguments import check_at_least
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points.distinct_roots import is_affine
 from dynlab.diagnostics.fixed_points.fixed_points import given_starts
 from dynlab.diagnostics.fixed_points.verdict import map_of_flow
@@ -43,7 +43,6 @@ from dynlab.program.compiled import rational_matrix
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.autonomous import Held, number_type
 from dynlab.systems.autonomous_jacobians import check_seconds
-from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, equation
 from dynlab.systems.textbook import ByMatrix
@@ -232,7 +231,8 @@ def _orbits(
     if not 1 <= steps <= MOST_STEPS:
         raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
     if isinstance(system, Flow):
-        check_seconds(exact, torch.from_numpy(initial), steps * positive_step(step_size))
+        check_positive(step_size=step_size)
+        check_seconds(exact, torch.from_numpy(initial), steps * step_size)
         return simulation.simulate(system, initial_state=initial, times=step_size * np.arange(steps + 1))
     return simulation.simulate(system, initial_state=initial, steps=steps, dtype=dtype, device=device)
 
