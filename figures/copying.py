@@ -8,7 +8,6 @@ import itertools
 import re
 from typing import Any, NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
@@ -18,7 +17,7 @@ from dynlab.plots import style
 from dynlab.tasks.copying import baseline
 from dynlab.words import capital
 
-from .scripts import Drawn, Results, Table, kept, script, table_script, trainings
+from .scripts import Drawn, Panels, Results, Table, kept, script, table_script, trainings
 
 SYMBOLS, DELAYS = 10, (200, 1000, 2000)
 CEILING = 5.0  # a larger loss is drawn there
@@ -96,11 +95,10 @@ def curves() -> list[LossCurve]:
     return found
 
 
-@script("copying", (10.6, 5.4))
-def figure(results: Results) -> Drawn:
+@script("copying", (10.6, 5.4), ncols=len(DELAYS), sharey=True)
+def figure(results: Results, panels: Panels) -> Drawn:
     """Draw the recorded losses, a panel for each delay."""
     found = curves()
-    figure, panels = plt.subplots(1, len(DELAYS), sharey=True)
     for ax, delay in zip(panels, DELAYS, strict=True):
         ax.axhline(baseline(SYMBOLS, delay), color=style.BLACK, ls=":", lw=1.3, label="baseline: no memory")
         ax.set(yscale="log", xlabel="step of the optimiser", title=f"Recall after {delay:,} steps")
@@ -110,7 +108,7 @@ def figure(results: Results) -> Drawn:
         look = {"label": IN_PICTURE.get(one.name, one.name), "ms": 3, "lw": 1} | LOOK[one.name]
         panels[DELAYS.index(one.delay)].plot(one.steps[shown], np.clip(one.losses[shown], FLOOR, CEILING), **look)
     panels[0].set_ylabel("training cross-entropy per step")
-    return Drawn(figure, measured(found), style.entries(panels[0]))
+    return Drawn(measured(found), style.entries(panels[0]))
 
 
 def _dataset(found: list[LossCurve]) -> xr.Dataset:

@@ -55,8 +55,11 @@ def saturation() -> dict[str, float]:
     for name in TRAINED:
         trained: Any = frozen(zoo.load(name))
         D_f = trained.saturation().detach()
-        found |= {f"least_{name}": float(D_f.min()), f"most_{name}": float(D_f.max())}
-        found[f"start_{name}"] = float(trained.config["b"]) + float(trained.config["eps"])
+        found |= {
+            f"least_{name}": float(D_f.min()),
+            f"most_{name}": float(D_f.max()),
+            f"start_{name}": float(trained.config["b"]) + float(trained.config["eps"]),
+        }
     return found | {"moved": min(found[f"most_{name}"] / found[f"start_{name}"] for name in TRAINED)}
 
 
