@@ -51,8 +51,7 @@ def compute(fast: bool) -> Results:
         for gamma in GAMMAS
     }
     settings = {"units": units, "steps": steps, "inputs": INPUTS, "sigma_w": 1.0, "seed": SEED}
-    found = {name: _along(system, noise) for name, system in untrained.items()}
-    results = {"eigenvalues": _together(found, settings)}
+    results = {"eigenvalues": _together({name: _along(system, noise) for name, system in untrained.items()}, settings)}
     for name in (*BESIDE, *(entry["name"] for entry in zoo.entries() if entry["task"] == TASK)):
         system, driving = trained(name, samples=1)
         along = _along(system, driving.inputs[:, : FEW if fast else None])

@@ -130,19 +130,21 @@ def _dataset(found: list[LossCurve]) -> xr.Dataset:
 
 def measured(found: list[LossCurve]) -> str:
     """Return the outcome of each network at each delay."""
-    said = []
-    for delay in DELAYS:
-        here = [one for one in found if one.delay == delay]
-        outcomes = dict.fromkeys(one.outcome for one in here)
-        each = [f"{outcome}: {', '.join(one.short for one in here if one.outcome == outcome)}" for outcome in outcomes]
-        said.append(
-            f"Over {delay:,} steps a network without memory has a loss of {here[0].guess:.4f}. "
-            f"{'. '.join(map(capital, each))}"
-        )
+    said = [_outcomes([one for one in found if one.delay == delay]) for delay in DELAYS]
     return (
         f"{'. '.join(said)}. Learned from the source's start D_f = 1e-5 asRNN diverges, as a step of the optimiser "
         "moves each entry by many times its size. In the source's code D_f has the gradient 0 there and stays, so that "
         "its asRNN is a linear orthogonal network. One training each (seed 5544)."
+    )
+
+
+def _outcomes(here: list[LossCurve]) -> str:
+    """Write what became of the networks at one delay."""
+    outcomes = dict.fromkeys(one.outcome for one in here)
+    each = [f"{outcome}: {', '.join(one.short for one in here if one.outcome == outcome)}" for outcome in outcomes]
+    return (
+        f"Over {here[0].delay:,} steps a network without memory has a loss of {here[0].guess:.4f}. "
+        f"{'. '.join(map(capital, each))}"
     )
 
 

@@ -48,9 +48,8 @@ def compute(fast: bool) -> Results:
         files = sorted((RUNS / f"copying-{DELAY}-{network}").glob("step-*.ckpt"))
         if not files:
             raise UserError(f"There are no checkpoints of copying-{DELAY}-{network}: `make queue` trains it.")
-        rows = [_log_singular_values(zoo.load(file), inputs) for file in files]
-        steps = [int(file.stem.rpartition("-")[2]) for file in files]
-        found.append((steps, np.array(rows)))
+        rows = np.array([_log_singular_values(zoo.load(file), inputs) for file in files])
+        found.append(([int(file.stem.rpartition("-")[2]) for file in files], rows))
     modes = max(rows.shape[1] for _, rows in found)
     values = np.array([np.pad(rows, ((0, 0), (0, modes - rows.shape[1])), constant_values=np.nan) for _, rows in found])
     ds = schema.dataset(

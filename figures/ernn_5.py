@@ -33,8 +33,12 @@ def shares(results: Results) -> dict[str, dict[str, float]]:
     found = {}
     for key, ds in results.items():
         real, error = ds["inner_eigenvalue"].values, ds["inner_eigenvalue_error"].values
-        sides = {"below": real < -error, "zero": abs(real) <= error, "above": real > error}
-        sides["singular"] = ds["inner_rank"].values < real.shape[-1]
+        sides = {
+            "below": real < -error,
+            "zero": abs(real) <= error,
+            "above": real > error,
+            "singular": ds["inner_rank"].values < real.shape[-1],
+        }
         found[key[1:]] = {name: float(side.mean()) for name, side in sides.items()} | {"largest": float(real.max())}
     return found
 

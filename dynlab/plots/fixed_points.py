@@ -20,7 +20,7 @@ CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     beside = [(_draw_leading, artist)] * (ds.sizes[schema.FIXED_POINT] > 1)
-    drawn = [(plot_fixed_points, artist), *beside]
+    drawn: list[layout.Panel] = [(plot_fixed_points, artist), *beside]
     return layout.panels(ds, drawn, SIZES[len(beside)], "Equilibria" if _of_flow(ds) else "Fixed points")
 
 

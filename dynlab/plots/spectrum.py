@@ -107,8 +107,7 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     if ds.sizes[schema.MODE] <= FEW_MODES:
         for mode, one in enumerate(values.median(schema.SAMPLE).values.T):
             name = f"${'λ' if is_flow else 'μ'}_{mode + 1}$"
-            look: dict[str, Any] = {"color": style.CYCLE[mode], "ls": DASHES[mode], "label": name}
-            ax.plot(times, one, **look | line)
+            ax.plot(times, one, **{"color": style.CYCLE[mode], "ls": DASHES[mode], "label": name} | line)
     else:
         for low, high, colour, name in BANDS:
             edges = values.quantile([low, high], [schema.SAMPLE, schema.MODE]).values
