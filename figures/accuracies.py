@@ -95,8 +95,6 @@ def _cells(one: xr.Dataset, columns: list[str]) -> list[str]:
     preset, meaning = str(one[schema.NETWORK].values), str(one["meaning"].values)
     seeds = f"{int(one['seeds'])} of {int(one['queued'])}" if one["queued"] else "none queued"
     seeds += f", {int(one['diverged'])} diverged" if one["diverged"] else ""
-    complete = f"{int(one['iterations']):,}" if one["iterations"] else ""
-    here = [f"{int(one['cell_parameters']):,}" if one["seeds"] else "", str(one["hours"].values)]
     beside = facts()[preset]
     would = f" (about {beside['core_hours']} core-hours)" if meaning == NOT_RUN and "core_hours" in beside else ""
     return [
@@ -104,9 +102,10 @@ def _cells(one: xr.Dataset, columns: list[str]) -> list[str]:
         PRESETS[preset].reported,
         *with_deviations(one),
         seeds,
-        complete,
+        f"{int(one['iterations']):,}" if one["iterations"] else "",
         *(beside[column] for column in columns),
-        *here,
+        f"{int(one['cell_parameters']):,}" if one["seeds"] else "",
+        str(one["hours"].values),
         f"{meaning}{would}",
     ]
 

@@ -3,8 +3,8 @@
 from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
 from dynlab.plots.phase_plane import plot_phase_plane
 
-from .portraits import draw_portraits, matrix_in_words, size_of
-from .scripts import Drawn, Results, script, whole
+from .portraits import draw_portraits, matrix_in_words, places
+from .scripts import Drawn, Panels, Results, script, whole
 
 PANELS = {
     "a": "W random (seed 12)",
@@ -28,11 +28,14 @@ def compute(fast: bool) -> Results:
     return {"panels": phase_panels()}
 
 
-@script("antisymmetric-1", size_of(len(PANELS) + 1), compute)
-def figure(results: Results) -> Drawn:
+@script("antisymmetric-1", compute=compute, **places(len(PANELS) + 1))
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw the eight panels, and the matrices beside them."""
-    beside = MATRICES.format(**{name: matrix_in_words(name) for name in ("plus", "minus", "zero", "diff")})
-    return draw_portraits(results["panels"], PANELS, beside)
+    *panels, beside = axes.flat
+    words = MATRICES.format(**{name: matrix_in_words(name) for name in ("plus", "minus", "zero", "diff")})
+    beside.axis("off")
+    beside.text(0, 0.95, words, va="top", linespacing=1.5)
+    return draw_portraits(results["panels"], PANELS, panels)
 
 
 def compute_detail(fast: bool) -> Results:
@@ -40,4 +43,4 @@ def compute_detail(fast: bool) -> Results:
     return {"portrait": planar_portrait("diff", "feedback")}
 
 
-detail = script("antisymmetric-1h", compute=compute_detail)(whole(plot_phase_plane, "portrait"))
+detail = whole("antisymmetric-1h", plot_phase_plane, "portrait", compute_detail)

@@ -8,7 +8,6 @@ of a product that is not normal hide how much it stretches.
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import xarray as xr
@@ -19,10 +18,9 @@ from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.plots import style
 from dynlab.systems import create
-from dynlab.tasks import driving_inputs
 from dynlab.words import joined, power
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script, trained
 
 TASK, INPUTS = "noisy-cifar", 96
 BESIDE = ("lstm-smnist", "antisymmetric-smnist")
@@ -47,18 +45,17 @@ def compute(fast: bool) -> Results:
     """An LSTM and AntisymmetricRNNs of the grid at their start, and what the zoo has trained."""
     steps, units = (FEW, FEW_UNITS) if fast else (STEPS, UNITS)
     noise = np.random.default_rng(SEED).normal(size=(1, steps, INPUTS))
-    found = {"LSTM": _along(_start("lstm", hidden_size=units, forget_bias=1.0), noise)}
-    for step_size in STEP_SIZES:
-        for gamma in GAMMAS:
-            system = _start("antisymmetric", state_size=units, step_size=step_size, gamma=gamma)
-            found[f"ε = {step_size:g}, γ = {gamma:g}"] = _along(system, noise)
+    untrained = {"LSTM": _start("lstm", hidden_size=units, forget_bias=1.0)} | {
+        f"ε = {step_size:g}, γ = {gamma:g}": _start("antisymmetric", state_size=units, step_size=step_size, gamma=gamma)
+        for step_size in STEP_SIZES
+        for gamma in GAMMAS
+    }
     settings = {"units": units, "steps": steps, "inputs": INPUTS, "sigma_w": 1.0, "seed": SEED}
-    results = {"eigenvalues": _together(found, settings)}
+    results = {"eigenvalues": _together({name: _along(system, noise) for name, system in untrained.items()}, settings)}
     for name in (*BESIDE, *(entry["name"] for entry in zoo.entries() if entry["task"] == TASK)):
-        system = zoo.load(name)
-        inputs = driving_inputs(None, system, samples=1, shipped=True)
-        shown = inputs.inputs[:, : FEW if fast else None]
-        results[name] = _together({name: _along(system, shown)}, {"inputs": inputs.description})
+        system, driving = trained(name, samples=1)
+        along = _along(system, driving.inputs[:, : FEW if fast else None])
+        results[name] = _together({name: along}, {"inputs": driving.description})
     return results
 
 
@@ -91,17 +88,14 @@ def _along(system: Any, inputs: Any) -> xr.Dataset:
     return end_to_end(system, inputs, times=min(TIMES, inputs.shape[1] + 1)).isel({schema.SAMPLE: 0})
 
 
-@script("antisymmetric-2", (12.0, 7.4), compute)
-def figure(results: Results) -> Drawn:
+@script("antisymmetric-2", (12.0, 7.4), compute, nrows=2, ncols=3, sharex=True, sharey="col")
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw eigenvalues above and singular values below: what is trained, and untrained networks of each ε."""
     ds = results["eigenvalues"]
-    of_step = _of_step(ds)
-    columns = {"trained: a test sequence": [one for key, one in results.items() if key != "eigenvalues"]}
-    columns |= {
+    columns = {"trained: a test sequence": list(of_trained(results).values())} | {
         f"untrained: noise, ε = {s:g}": [ds.sel({schema.NETWORK: [name]}) for name in [*each, "LSTM"]]
-        for s, each in of_step.items()
+        for s, each in _of_step(ds).items()
     }
-    figure, axes = plt.subplots(2, 3, sharex=True, sharey="col")
     named: dict[str, Any] = {}
     for (above, below), (title, shown), limits in zip(axes.T, columns.items(), RANGES, strict=True):
         for one, colour in zip(shown, COLOURS if "ε" in title else TRAINED_COLOURS, strict=False):
@@ -113,11 +107,16 @@ def figure(results: Results) -> Drawn:
         below.set(xlabel="step t", ylim=limits)
     axes[0, 0].set_ylabel("ln of mean and standard deviation of |μ|")
     axes[1, 0].set_ylabel("ln of largest and middle σ")
-    named |= {
+    of_lines = {
         "mean of |μ|, largest σ": Line2D([], [], color=style.GREY),
         "standard deviation of |μ|, middle σ": Line2D([], [], color=style.GREY, ls="--", lw=1),
     }
-    return Drawn(figure, measured(results), named)
+    return Drawn(measured(results), named | of_lines)
+
+
+def of_trained(results: Results) -> dict[str, xr.Dataset]:
+    """Return what was measured along each trained network."""
+    return {key: one for key, one in results.items() if key != "eigenvalues"}
 
 
 def _lines(one: xr.Dataset, names: tuple[str, str], colour: str, ax: Axes) -> Any:
@@ -140,13 +139,12 @@ def measured(results: Results) -> str:
             values = [power(float(one)) for one in last[name].sel({schema.NETWORK: which})]
             gammas = joined([one.rpartition("γ = ")[2] for one in which])
             said.append(f"With ε = {step_size:g} and γ = {gammas} it is {joined(values)}")
-    for key, one in results.items():
-        if key != "eigenvalues":
-            end = one.isel({schema.TIME: -1, schema.NETWORK: 0})
-            values = [f"the {words} is {power(float(end[name]))}" for name, words in WORDS.items()]
-            said.append(f"Of trained {key}, after {int(end[schema.TIME]):,} steps of its task, {joined(values)}")
-    padded = [key for key in results if key not in ("eigenvalues", *BESIDE)]
-    said += [] if padded else ["Networks trained on noise-padded CIFAR-10 are not in the zoo: not run"]
+    for key, one in of_trained(results).items():
+        end = one.isel({schema.TIME: -1, schema.NETWORK: 0})
+        values = [f"the {words} is {power(float(end[name]))}" for name, words in WORDS.items()]
+        said.append(f"Of trained {key}, after {int(end[schema.TIME]):,} steps of its task, {joined(values)}")
+    if set(of_trained(results)) <= set(BESIDE):
+        said.append("Networks trained on noise-padded CIFAR-10 are not in the zoo: not run")
     return f"{'. '.join(said)}."
 
 

@@ -54,24 +54,17 @@ class Words(string.Formatter):
 
 def claims() -> list[dict[str, Any]]:
     """Return all claims; that of a table of accuracies has the table's words, and the rules of all such tables."""
-    found = []
-    for given in told("claims.toml")["claim"]:
-        one = {"command": "dynlab table audit --recompute"} | given
-        if "table" in one:
-            table = told("sources.toml")["tables"][one["table"]]
-            source, _, words = table["title"].partition(": ")
-            one = (
-                one
-                | told("claims.toml")["tables"]
-                | {
-                    "name": one["table"],
-                    "source": source,
-                    "words": f"{words}: {table['claim']}",
-                    "command": f"dynlab table {one['table']}",
-                }
-            )
-        found.append(one)
-    return found
+    return [
+        {"command": "dynlab table audit --recompute"} | (_of_table(one["table"]) if "table" in one else {}) | one
+        for one in told("claims.toml")["claim"]
+    ]
+
+
+def _of_table(name: str) -> dict[str, Any]:
+    table = told("sources.toml")["tables"][name]
+    source, _, words = table["title"].partition(": ")
+    own = {"name": name, "source": source, "words": f"{words}: {table['claim']}", "command": f"dynlab table {name}"}
+    return told("claims.toml")["tables"] | own
 
 
 def measure(chosen: Sequence[Mapping[str, Any]]) -> Results:
@@ -120,11 +113,7 @@ def judged(claim: Mapping[str, Any], measured: Numbers) -> tuple[str, str]:
     return verdict(claim["verdict"], numbers), Words().format(claim["found"], **numbers)
 
 
-def _compute(fast: bool) -> Results:
-    return measure(claims())
-
-
-@table_script("audit", _compute)
+@table_script("audit", lambda fast: measure(claims()))
 def table() -> Table:
     """Return every claim with its measurement, its verdict and the command that repeats it."""
     every, ds = claims(), kept("audit")["numbers"]

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import xarray as xr
@@ -12,7 +11,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.words import number, percent
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script
 from .tutorial import (
     GRADIENT,
     LOOK,
@@ -45,18 +44,17 @@ def compute(fast: bool) -> Results:
     }
 
 
-@script("collapsed-rule", (10.4, 8.6), compute)
-def figure(results: Results) -> Drawn:
+@script("collapsed-rule", (10.4, 8.6), compute, nrows=2, ncols=2)
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw how far the rule is off, and what it does to the training."""
-    training, columns = results["training"], results["columns"]
-    figure, axes = plt.subplots(2, 2)
+    training = results["training"]
     _draw_starts(results["starts"], float(training["error"].sel({schema.NETWORK: GRADIENT})[0]), axes[0, 0])
-    _draw_columns(columns, axes[0, 1])
+    _draw_columns(results["columns"], axes[0, 1])
     _draw_training(training["angle"], axes[1, 0], "trained {}", "Angle between rule and gradient")
     axes[1, 0].set_ylabel("angle for W (degrees)")
     _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "Training error with Huber's loss")
     axes[1, 1].set(ylabel="error (r.m.s.) in training", yscale="log")
-    return Drawn(figure, measured(**results))
+    return Drawn(measured(**results))
 
 
 def compared(found: Directions, weights: str = "W", column: Any = slice(None)) -> tuple[float, float, float]:
@@ -174,8 +172,8 @@ def _draw_columns(columns: xr.Dataset, ax: Axes) -> None:
         ax.plot(columns[schema.TIME], error, color=color, marker=marker, ms=4.5, label=str(name))
     ax.axhline(1, color=style.GREY, ls=":", lw=1.2)
     ax.annotate("as wrong as 0 would be", (1, 1), (0, -4), textcoords="offset points", va="top", color=style.GREY)
-    ax.set_ylim(bottom=-0.08)
     ax.set(
+        ylim=(-0.08, None),
         xlabel="step t whose input the weights read",
         ylabel="‖rule − gradient‖/‖gradient‖",
         title="Only the last input column is right",

@@ -8,7 +8,6 @@ import itertools
 import re
 from typing import Any, NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
@@ -18,7 +17,7 @@ from dynlab.plots import style
 from dynlab.tasks.copying import baseline
 from dynlab.words import capital
 
-from .scripts import Drawn, Results, Table, kept, script, table_script, trainings
+from .scripts import Drawn, Panels, Results, Table, kept, script, table_script, trainings
 
 SYMBOLS, DELAYS = 10, (200, 1000, 2000)
 CEILING = 5.0  # a larger loss is drawn there
@@ -96,11 +95,10 @@ def curves() -> list[LossCurve]:
     return found
 
 
-@script("copying", (10.6, 5.4))
-def figure(results: Results) -> Drawn:
+@script("copying", (10.6, 5.4), ncols=len(DELAYS), sharey=True)
+def figure(results: Results, panels: Panels) -> Drawn:
     """Draw the recorded losses, a panel for each delay."""
     found = curves()
-    figure, panels = plt.subplots(1, len(DELAYS), sharey=True)
     for ax, delay in zip(panels, DELAYS, strict=True):
         ax.axhline(baseline(SYMBOLS, delay), color=style.BLACK, ls=":", lw=1.3, label="baseline: no memory")
         ax.set(yscale="log", xlabel="step of the optimiser", title=f"Recall after {delay:,} steps")
@@ -110,7 +108,7 @@ def figure(results: Results) -> Drawn:
         look = {"label": IN_PICTURE.get(one.name, one.name), "ms": 3, "lw": 1} | LOOK[one.name]
         panels[DELAYS.index(one.delay)].plot(one.steps[shown], np.clip(one.losses[shown], FLOOR, CEILING), **look)
     panels[0].set_ylabel("training cross-entropy per step")
-    return Drawn(figure, measured(found), style.entries(panels[0]))
+    return Drawn(measured(found), style.entries(panels[0]))
 
 
 def _dataset(found: list[LossCurve]) -> xr.Dataset:
@@ -132,19 +130,21 @@ def _dataset(found: list[LossCurve]) -> xr.Dataset:
 
 def measured(found: list[LossCurve]) -> str:
     """Return the outcome of each network at each delay."""
-    said = []
-    for delay in DELAYS:
-        here = [one for one in found if one.delay == delay]
-        outcomes = dict.fromkeys(one.outcome for one in here)
-        each = [f"{outcome}: {', '.join(one.short for one in here if one.outcome == outcome)}" for outcome in outcomes]
-        said.append(
-            f"Over {delay:,} steps a network without memory has a loss of {here[0].guess:.4f}. "
-            f"{'. '.join(map(capital, each))}"
-        )
+    said = [_outcomes([one for one in found if one.delay == delay]) for delay in DELAYS]
     return (
         f"{'. '.join(said)}. Learned from the source's start D_f = 1e-5 asRNN diverges, as a step of the optimiser "
         "moves each entry by many times its size. In the source's code D_f has the gradient 0 there and stays, so that "
         "its asRNN is a linear orthogonal network. One training each (seed 5544)."
+    )
+
+
+def _outcomes(here: list[LossCurve]) -> str:
+    """Write what became of the networks at one delay."""
+    outcomes = dict.fromkeys(one.outcome for one in here)
+    each = [f"{outcome}: {', '.join(one.short for one in here if one.outcome == outcome)}" for outcome in outcomes]
+    return (
+        f"Over {here[0].delay:,} steps a network without memory has a loss of {here[0].guess:.4f}. "
+        f"{'. '.join(map(capital, each))}"
     )
 
 

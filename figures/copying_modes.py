@@ -6,7 +6,6 @@ What is drawn was measured on the checkpoints that ``make queue`` keeps of its t
 from collections import deque
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -23,7 +22,7 @@ from dynlab.trajectories.driven import drive
 from dynlab.words import power
 
 from .copying import NAMES
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script
 
 NETWORKS = ("exprnn", "dtriv", "scornn", "asrnn")
 DELAY, SEED = 2000, 0
@@ -49,9 +48,8 @@ def compute(fast: bool) -> Results:
         files = sorted((RUNS / f"copying-{DELAY}-{network}").glob("step-*.ckpt"))
         if not files:
             raise UserError(f"There are no checkpoints of copying-{DELAY}-{network}: `make queue` trains it.")
-        rows = [_log_singular_values(zoo.load(file), inputs) for file in files]
-        steps = [int(file.stem.rpartition("-")[2]) for file in files]
-        found.append((steps, np.array(rows)))
+        rows = np.array([_log_singular_values(zoo.load(file), inputs) for file in files])
+        found.append(([int(file.stem.rpartition("-")[2]) for file in files], rows))
     modes = max(rows.shape[1] for _, rows in found)
     values = np.array([np.pad(rows, ((0, 0), (0, modes - rows.shape[1])), constant_values=np.nan) for _, rows in found])
     ds = schema.dataset(
@@ -78,15 +76,14 @@ def _log_singular_values(system: Map, inputs: Real) -> Real:
     return np.where(wrong[0, 0] <= KNOWN, value[0, 0], np.nan)
 
 
-@script("copying-modes", (11.5, 4.6), compute)
-def figure(results: Results) -> Drawn:
+@script("copying-modes", (11.5, 4.6), compute, ncols=len(NETWORKS), sharex=True, sharey=True)
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw the recorded values, a panel for each network."""
     recorded = results["modes"]
-    figure, axes = plt.subplots(1, len(NETWORKS), sharex=True, sharey=True)
     for ax, name in zip(axes, recorded[schema.NETWORK].values, strict=True):
         _panel(recorded.sel({schema.NETWORK: name}), str(name), ax)
     axes[0].set(ylabel="ln σ of $∂h_T/∂h_0$", ylim=(LOWEST, None))
-    return Drawn(figure, measured(recorded), style.entries(axes[0]))
+    return Drawn(measured(recorded), style.entries(axes[0]))
 
 
 def _panel(one: xr.Dataset, name: str, ax: Axes) -> None:

@@ -1,6 +1,5 @@
 """Companion to Figure 1 (h) of the AntisymmetricRNN paper: where Euler's map of W_diff loses the flow's stability."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -14,7 +13,7 @@ from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script
 
 PAPER_STEP, BELOW = 0.1, 0.05
 START = (0.5, -0.75)
@@ -32,16 +31,16 @@ def compute(fast: bool) -> Results:
     return {"below": below, "above": above, "radius": _radii(COARSE if fast else SWEEP)}
 
 
-@script("critical-step", (11.0, 4.4), compute)
-def figure(results: Results) -> Drawn:
+@script("critical-step", (11.0, 4.4), compute, ncols=3)
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw both portraits, and the closed curve that grows beside them."""
     below, above, sweep = (results[name] for name in ("below", "above", "radius"))
     critical = float(above["critical_step"][0])
-    figure, (*portraits, last) = plt.subplots(1, 3)
+    *portraits, last = axes
     for ax, ds, step in zip(portraits, (below, above), (BELOW, PAPER_STEP), strict=True):
         plot_phase_plane(ds.drop_vars("backward_orbit", errors="ignore"), ax=ax)
         ax.set_title(f"ε = {step:g} s: {ds['map_kind'].values[0]}")
-    time_bar(above, figure, ax=portraits, location="bottom", shrink=0.5, pad=0.02, aspect=40)
+    time_bar(above, last.figure, ax=portraits, location="bottom", shrink=0.5, pad=0.02, aspect=40)
     _plot_radii(sweep, critical, last)
     at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")
     measured = (
@@ -50,7 +49,7 @@ def figure(results: Results) -> Drawn:
         f"and orbits end on a closed curve of radius {float(at_paper.smallest):.3f} to {float(at_paper.largest):.3f} "
         f"that tanh's saturation makes, not diffusion."
     )
-    return Drawn(figure, measured, legend_entries(portraits) | style.entries(last))
+    return Drawn(measured, legend_entries(portraits) | style.entries(last))
 
 
 def _radii(step_sizes: np.ndarray) -> xr.Dataset:

@@ -9,8 +9,8 @@ from dynlab.systems.planar import Panel
 from dynlab.words import capital
 
 from .data_sets import RIGHT, WRONG
-from .portraits import draw_portraits, matrix_in_words, size_of
-from .scripts import Drawn, Results, Table, kept, script, table_script
+from .portraits import draw_portraits, matrix_in_words, places
+from .scripts import Drawn, Panels, Results, Table, kept, script, table_script
 
 # The table's rows: the equilibrium, its eigenvalues, its behaviour, dynlab's word for it, and a matrix that has it.
 KINDS = (
@@ -43,10 +43,11 @@ def compute(fast: bool) -> Results:
     return {"panels": ds.assign_attrs(verdict=measured(ds))}
 
 
-@script("equilibria", size_of(len(KINDS)), compute)
-def figure(results: Results) -> Drawn:
+@script("equilibria", compute=compute, **places(len(KINDS)))
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw the six portraits."""
-    return draw_portraits(results["panels"], {letter: f"W = {matrix_in_words(row[4])}" for letter, row in LETTERED})
+    named = {letter: f"W = {matrix_in_words(row[4])}" for letter, row in LETTERED}
+    return draw_portraits(results["panels"], named, axes.flat)
 
 
 def measured(ds: xr.Dataset) -> str:

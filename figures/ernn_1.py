@@ -3,7 +3,7 @@
 from dynlab.diagnostics.ernn.manifold import SEED, STEPS, chosen, ernn_manifold, random_planar_networks
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
 
-from .scripts import Results, script, whole
+from .scripts import Results, whole
 
 
 def compute(fast: bool) -> Results:
@@ -13,4 +13,4 @@ def compute(fast: bool) -> Results:
     return {"manifold": ds.assign_attrs(verdict=f"{ds.attrs['verdict']} {chosen(SEED)}")}
 
 
-figure = script("ernn-1", compute=compute)(whole(plot_ernn_manifold, "manifold"))
+figure = whole("ernn-1", plot_ernn_manifold, "manifold", compute)

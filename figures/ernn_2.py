@@ -6,7 +6,6 @@ say with which commands. They take a few minutes and the whole of HAR-2, which d
 
 import json
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
@@ -15,7 +14,7 @@ from dynlab.plots import style
 from dynlab.plots.over_training import plot_over_training
 from dynlab.words import percent, power
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script
 
 LOOK = {
     "RNN, tanh": {"color": style.VERMILION, "marker": "^"},
@@ -25,12 +24,11 @@ LOOK = {
 }
 
 
-@script("ernn-2", (11.5, 4.8))
-def figure(results: Results) -> Drawn:
+@script("ernn-2", (11.5, 4.8), ncols=2, sharex=True)
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw the medians of the four networks, and those of ERNN closer up."""
     recorded = results["gradients"]
     runs = {name: _one(recorded, name) for name in LOOK}
-    figure, axes = plt.subplots(1, 2, sharex=True)
     for ax, names in zip(axes, (list(LOOK), ["ERNN, K = 1", "ERNN, K = 5"]), strict=True):
         ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
         for name in names:
@@ -40,7 +38,7 @@ def figure(results: Results) -> Drawn:
     entries = style.entries(axes[0])
     for ax in axes:
         ax.get_legend().remove()
-    return Drawn(figure, _measured(recorded), {name: entries[name] for name in LOOK})
+    return Drawn(_measured(recorded), {name: entries[name] for name in LOOK})
 
 
 def _one(recorded: xr.Dataset, name: str) -> xr.Dataset:

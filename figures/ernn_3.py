@@ -1,11 +1,10 @@
 """Figure 3 of the ERNN paper, redrawn: the network block of one inner Euler step, repeated K times."""
 
-import matplotlib.pyplot as plt
 from matplotlib.patches import Circle, FancyBboxPatch
 
 from dynlab.plots import style
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script
 
 BOXES = {"U": (2.6, 1.6), "$W x_k + b$": (4.4, 0.1), "P = U": (6.2, 1.6), "φ": (8.1, 1.6), "$η_k^{(i)}$": (11.2, 1.6)}
 SUMS = (1.0, 4.4, 9.7, 12.8)  # in the row at height 1.6
@@ -43,9 +42,8 @@ WORDS = (
 
 
 @script("ernn-3", (11.0, 3.8))
-def figure(results: Results) -> Drawn:
+def figure(results: Results, ax: Panels) -> Drawn:
     """Draw the block; there is nothing to compute."""
-    figure, ax = plt.subplots()
     ax.axis("off")
     ax.set(xlim=(-1.4, 15.1), ylim=(-0.7, 4.4), aspect="equal")
     ax.add_patch(
@@ -76,4 +74,4 @@ def figure(results: Results) -> Drawn:
         ax.annotate("", end, before, arrowprops=head)
     for words, place in TEXTS.items():
         ax.text(*place, words, ha="center", va="bottom", fontsize="large")
-    return Drawn(figure, WORDS)
+    return Drawn(WORDS)

@@ -1,16 +1,14 @@
 """Figure 5 of the ERNN paper: the eigenvalues of φ′PU − I over HAR-2, which are said to be all negative."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from dynlab import schema, zoo
+from dynlab import schema
 from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
 from dynlab.plots.ernn_spectrum import plot_ernn_spectrum
-from dynlab.tasks import driving_inputs
 from dynlab.words import percent
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script, trained
 
 NETWORKS = {"k1": "ernn-har2-k1", "k3": "ernn-har2-k3", "k5": "ernn-har2-k5"}
 SAMPLES, TIMES, FEW = 32, 16, 2  # sequences, and states of each
@@ -24,9 +22,8 @@ def compute(fast: bool) -> Results:
 
 def _spectra(name: str, times: int) -> xr.Dataset:
     """Their real parts, rounded to single precision: the nearest to 0 are 1e-5, and the errors 1e-7 at most."""
-    system = zoo.load(name)
-    inputs = driving_inputs(None, system, samples=SAMPLES, shipped=True).inputs
-    ds = ernn_spectrum(system, inputs, times=times)
+    system, driving = trained(name, SAMPLES)
+    ds = ernn_spectrum(system, driving.inputs, times=times)
     real, error = (ds[f"inner_eigenvalue{part}"].real.astype(np.float32) for part in ("", "_error"))
     return ds.assign(inner_eigenvalue=real, inner_eigenvalue_error=error)
 
@@ -36,16 +33,19 @@ def shares(results: Results) -> dict[str, dict[str, float]]:
     found = {}
     for key, ds in results.items():
         real, error = ds["inner_eigenvalue"].values, ds["inner_eigenvalue_error"].values
-        sides = {"below": real < -error, "zero": abs(real) <= error, "above": real > error}
-        sides["singular"] = ds["inner_rank"].values < real.shape[-1]
+        sides = {
+            "below": real < -error,
+            "zero": abs(real) <= error,
+            "above": real > error,
+            "singular": ds["inner_rank"].values < real.shape[-1],
+        }
         found[key[1:]] = {name: float(side.mean()) for name, side in sides.items()} | {"largest": float(real.max())}
     return found
 
 
-@script("ernn-5", (13.0, 5.6), compute)
-def figure(results: Results) -> Drawn:
+@script("ernn-5", (13.0, 5.6), compute, ncols=3, sharex=True, sharey=True)
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw one histogram for each network."""
-    figure, axes = plt.subplots(1, 3, sharex=True, sharey=True)
     for ax, (key, ds) in zip(axes, results.items(), strict=True):
         plot_ernn_spectrum(ds, ax=ax)
         ax.set(title=f"trained ERNN, K = {key[1:]}", xlabel="real part (1/s)", xlim=RANGE)
@@ -58,7 +58,6 @@ def figure(results: Results) -> Drawn:
     ]
     steps = results["k1"].sizes[schema.TIME]
     return Drawn(
-        figure,
         f"∇F = diag(φ′)PU − I of each trained ERNN, where F is its inner flow, at {steps} evenly spaced steps of the "
         f"{SAMPLES} test sequences of HAR-2 that ship with dynlab. {' '.join(said)}",
     )

@@ -1,34 +1,29 @@
 """The flip-flop: eight memories and the saddles between them, in the state space of a trained GRU."""
 
-import matplotlib.pyplot as plt
 import xarray as xr
 
-from dynlab import zoo
 from dynlab.diagnostics.geometry import geometry
 from dynlab.plots.geometry import plot_geometry
-from dynlab.tasks import driving_inputs
 from dynlab.words import counted, joined, number
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script, trained
 
 NETWORK = "gru-flipflop"
 
 
 def compute(fast: bool) -> Results:
     """Fixed points at zero input among the trajectories of the task."""
-    network = zoo.load(NETWORK)
-    driving = driving_inputs(None, network, samples=8 if fast else 32, shipped=True)
+    network, driving = trained(NETWORK, samples=8 if fast else 32)
     starts = 96 if fast else 256
     return {"geometry": geometry(network, driving.inputs, starts=starts, inputs_description=driving.description)}
 
 
-@script("flipflop", (6.6, 6.0), compute)
-def figure(results: Results) -> Drawn:
+@script("flipflop", (6.6, 6.0), compute, subplot_kw={"projection": "3d"})
+def figure(results: Results, ax: Panels) -> Drawn:
     """Draw all of them in the first three principal directions."""
-    figure = plt.figure()
-    ax = plot_geometry(results["geometry"], ax=figure.add_subplot(projection="3d"))
+    plot_geometry(results["geometry"], ax=ax)
     ax.set_title("A trained GRU holds three bits: fixed points at zero input")
-    return Drawn(figure, _measured(results["geometry"]))
+    return Drawn(_measured(results["geometry"]))
 
 
 def _measured(found: xr.Dataset) -> str:

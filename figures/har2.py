@@ -5,7 +5,6 @@ Each seed of a network was trained twice, on 17 of the 21 training subjects and 
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -30,7 +29,7 @@ from .scores import (
     two_errors,
     with_deviations,
 )
-from .scripts import Drawn, Results, Table, script, table_script, told, trainings
+from .scripts import Drawn, Panels, Results, Table, script, table_script, told, trainings
 from .training_queue import queue
 
 RECIPES = {"published": "the published recipes", "own": "dynlab's own recipe"}
@@ -111,24 +110,31 @@ def table() -> Table:
 def _row(one: xr.Dataset) -> list[str]:
     recipe, network, meaning = (str(one[name].values) for name in (schema.RECIPE, schema.NETWORK, "meaning"))
     seeds = f"{int(one['seeds'])}" + (f", {int(one['diverged'])} diverged" if one["diverged"] else "")
-    numbers = f"{int(one['cell_parameters']):,}" if one["cell_parameters"] else ""
-    published = f"{float(one['published']):.2f}"
-    return [recipe, network, *with_deviations(one), published, numbers, seeds, NETWORKS[network], meaning]
+    return [
+        recipe,
+        network,
+        *with_deviations(one),
+        f"{float(one['published']):.2f}",
+        f"{int(one['cell_parameters']):,}" if one["cell_parameters"] else "",
+        seeds,
+        NETWORKS[network],
+        meaning,
+    ]
 
 
-@script("har2", (11.0, 6.4))
-def figure(results: Results) -> Drawn:
+@script("har2", (11.0, 6.4), ncols=len(RECIPES), sharex=True, sharey=True)
+def figure(results: Results, panels: Panels) -> Drawn:
     """Draw the means of every network with their errors beside the published number, a panel for each recipe."""
     ds = compared(trainings())
-    figure, panels = plt.subplots(1, len(RECIPES), sharex=True, sharey=True)
     for ax, (recipe, title) in zip(panels, RECIPES.items(), strict=True):
         _draw(ds.sel({schema.RECIPE: recipe}), ax)
         ax.set(title=title, xlabel="test accuracy (%)", xlim=(LEAST, MOST))
     panels[0].set_yticks(np.arange(len(NETWORKS)), list(NETWORKS))
     panels[0].invert_yaxis()
-    named: dict[str, Any] = {"published": Line2D([], [], color=style.BLACK, marker="|", ls="none", ms=14, mew=2)}
-    named |= {name: Line2D([], [], ls="none", **look["drawn"]) for name, look in LOOK.items()}
-    return Drawn(figure, f"{ds.attrs['verdict']} `dynlab table har2` has the numbers.", named)
+    named = {"published": Line2D([], [], color=style.BLACK, marker="|", ls="none", ms=14, mew=2)} | {
+        name: Line2D([], [], ls="none", **look["drawn"]) for name, look in LOOK.items()
+    }
+    return Drawn(f"{ds.attrs['verdict']} `dynlab table har2` has the numbers.", named)
 
 
 def _draw(under: xr.Dataset, ax: Axes) -> None:

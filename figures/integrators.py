@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -22,7 +21,7 @@ from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
 from dynlab.words import at_most, capital, number
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script
 
 STEP, STEPS, FEWER = 0.2, 1000, 100
 START = (0.0, 0.5)
@@ -49,25 +48,29 @@ def compute(fast: bool) -> Results:
     return found
 
 
-@script("integrators", (12.0, 9.6), compute)
-def figure(results: Results) -> Drawn:
+PLACES = [
+    [f"region-{name}" for name in INTEGRATORS],
+    [f"orbit-{name}" for name in INTEGRATORS],
+    ["energy"] * len(INTEGRATORS),
+]
+
+
+@script("integrators", (12.0, 9.6), compute, mosaic=PLACES, height_ratios=[1.1, 1, 1.5])
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw a column for each integrator, and the energy of all below."""
     drift, exact = results["energy"].isel({schema.TIME: slice(SHOWN + 1)}), results["exact"]
     regions = {name: results[f"region-{name}"] for name in INTEGRATORS}
-    figure, axes = plt.subplots(3, 5, height_ratios=[1.1, 1, 1.5])
-    for above, below, name in zip(axes[0], axes[1], INTEGRATORS, strict=True):
+    for column, name in enumerate(INTEGRATORS):
+        above, below = axes[f"region-{name}"], axes[f"orbit-{name}"]
         plot_step_region(regions[name], ax=above, color=LOOKS[name]["color"])
-        above.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
+        above.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="" if column else "Im ελ")
         above.set_title(capital(LOOKS[name]["label"]), fontsize="medium")
         above.get_legend().remove()
         _draw_orbit(results[f"orbit-{name}"], exact, LOOKS[name]["color"], below)
         change = 100 * float(_change(drift, name)[-1])
         below.set_title(f"H {'+' if change > 0 else '−'}{number(abs(change), 2)} %", fontsize="medium")
-    axes[0, 0].set_ylabel("Im ελ")
-    axes[1, 0].set_ylabel("h₂")
-    for ax in axes[2]:
-        ax.remove()
-    _draw_energy(drift, figure.add_subplot(axes[2, 0].get_gridspec()[2, :]))
+        below.set_ylabel("" if column else "h₂")
+    _draw_energy(drift, axes["energy"])
     shown = drift.sizes[schema.TIME] - 1
     named = {
         "|R(ελ)| ≤ 1": Patch(facecolor=style.SHADED, edgecolor=style.BLACK),
@@ -76,7 +79,7 @@ def figure(results: Results) -> Drawn:
         f"{shown} steps of ε = {STEP:g} s": Line2D([], [], color=style.BLACK, lw=THIN),
         f"the last {TURN} of them": Line2D([], [], color=style.BLACK, lw=THICK),
     }
-    return Drawn(figure, _measured(regions, drift, shown), named)
+    return Drawn(_measured(regions, drift, shown), named)
 
 
 def _draw_orbit(orbit: xr.Dataset, exact: xr.Dataset, colour: str, ax: Axes) -> None:
@@ -85,14 +88,13 @@ def _draw_orbit(orbit: xr.Dataset, exact: xr.Dataset, colour: str, ax: Axes) -> 
     ax.plot(*states[-TURN - 1 :].T, color=colour, lw=THICK)
     ax.plot(curve[:, 0], curve[:, 1], color=style.BLACK, ls=":", lw=1.4, zorder=5)
     ax.plot(*states[0], "*", color=style.BLACK, ms=9, zorder=6)
-    window = (-REACH, REACH)
-    ax.set(xlim=window, ylim=window, aspect="equal", xlabel="h₁")
+    ax.set(xlim=(-REACH, REACH), ylim=(-REACH, REACH), aspect="equal", xlabel="h₁")
 
 
 def _draw_energy(drift: xr.Dataset, ax: Axes) -> None:
     for name in drift[schema.INTEGRATOR].values.tolist():
-        look = {"color": LOOKS[name]["color"], "label": LOOKS[name]["label"]}
-        ax.plot(drift[schema.TIME], _change(drift, name), lw=1.6, **look)
+        colour, label = LOOKS[name]["color"], LOOKS[name]["label"]
+        ax.plot(drift[schema.TIME], _change(drift, name), lw=1.6, color=colour, label=label)
     ax.axhline(0, color=style.BLACK, ls=":", lw=1.4)
     ax.set_yscale("symlog", linthresh=LINEAR)
     ax.set(
@@ -117,10 +119,10 @@ def _moduli(region: xr.Dataset) -> str:
 
 def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> str:
     exact = float(np.abs(drift["exact_energy"] / drift["exact_energy"][0, 0] - 1).max())
-    parts = []
-    for name in drift[schema.INTEGRATOR].values.tolist():
-        change = number(_change(drift, name)[-1], 3)
-        parts.append(f"{capital(LOOKS[name]['label'])}: {change}, with |R(ελ)| = {_moduli(regions[name])}")
+    parts = [
+        f"{capital(LOOKS[name]['label'])}: {number(_change(drift, name)[-1], 3)}, with |R(ελ)| = {_moduli(region)}"
+        for name, region in regions.items()
+    ]
     kept = np.abs(_change(drift, "implicit-midpoint")).max()
     return (
         f"The flow keeps its energy to {at_most(exact, 1)}. Here is its relative change over {steps:,} steps of "

@@ -5,18 +5,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from dynlab import schema, zoo
+from dynlab import schema
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import frozen
 from dynlab.systems.antisymmetric import GatedFlow
-from dynlab.tasks import driving_inputs
 
 from . import antisymmetric_2, speed
 from .measures_of_ernn import orbits
-from .scripts import kept
+from .scripts import kept, trained
 
 DRAWS, UNITS, INPUTS = 20, 128, 96
 SCALES = (1, 4, 16)  # σ_w of the paper's grid
@@ -34,9 +33,9 @@ def imaginary() -> dict[str, float]:
     slopes = 1 - np.tanh(generator.normal(size=(DRAWS, UNITS, 1))) ** 2
     matrices = slopes * (W - W.swapaxes(1, 2))
     real = np.abs(approximate_eigenvalues(matrices).real).max(axis=-1) / np.linalg.norm(matrices, 2, axis=(1, 2))
-    system = zoo.load(TRAINED)
-    inputs = driving_inputs(None, system, samples=4, shipped=True).inputs
-    found, gamma = spectrum(system, inputs, times=16)["flow_eigenvalue"].values.real, float(system.config["gamma"])
+    system, driving = trained(TRAINED, samples=4)
+    found = spectrum(system, driving.inputs, times=16)["flow_eigenvalue"].values.real
+    gamma = float(system.config["gamma"])
     outside = max(found.max(), -gamma - found.min())
     return {"real": real.max(), "lowest": found.min(), "highest": found.max(), "outside": outside, "gamma": gamma}
 
@@ -60,8 +59,11 @@ def gated() -> dict[str, float]:
                 rates.append(approximate_eigenvalues(J.numpy()))
                 states = states + PAPER_STEP * flow.velocity(states, input)
         largest = float(np.real(rates).max())
-        found |= {f"negative_{scale}": float(np.mean(negative)), f"largest_{scale}": largest}
-        found[f"part_{scale}"] = largest / float(np.abs(rates).max())
+        found |= {
+            f"negative_{scale}": float(np.mean(negative)),
+            f"largest_{scale}": largest,
+            f"part_{scale}": largest / float(np.abs(rates).max()),
+        }
     parts = [found[f"part_{scale}"] for scale in SCALES]
     return found | {"least": min(parts), "most": max(parts)}
 
@@ -93,8 +95,8 @@ def step() -> dict[str, float]:
 def end_to_end() -> dict[str, Any]:
     """Return how far the trained networks of Figure 2 are from a mean modulus of 1 at the end."""
     results = kept("antisymmetric-2")
-    padded = [one for key, one in results.items() if key not in ("eigenvalues", *antisymmetric_2.BESIDE)]
-    off = [abs(float(one["mean"][0, -1])) for one in padded if "antisymmetric" in str(one[schema.NETWORK][0].values)]
+    ours = [key for key in antisymmetric_2.of_trained(results) if "antisymmetric" in key]
+    off = [abs(float(results[key]["mean"][0, -1])) for key in ours if key not in antisymmetric_2.BESIDE]
     return {"trained": len(off), "off": max(off, default=np.nan), "said": antisymmetric_2.measured(results)}
 
 
@@ -137,9 +139,8 @@ def slide_chain() -> dict[str, float]:
 
 def exponential() -> dict[str, float]:
     """Return how far ∂h_T/∂h_0 is from e^{Jt} with J at the start: under real inputs, and where nothing changes."""
-    system: Any = zoo.load(TRAINED)
-    inputs = driving_inputs(None, system, samples=1, shipped=True).inputs
-    driven = orbits(system, inputs)
+    system, driving = trained(TRAINED, samples=1)
+    driven = orbits(system, driving.inputs)
     J = jacobian(frozen(system), driven.states[:, :-1], driven.inputs).dense()[0].detach()
     start = (J[0] - torch.eye(len(J[0]))) / system.step_size
     power = torch.linalg.matrix_exp(driven.steps * system.step_size * start)
@@ -154,8 +155,12 @@ def planar() -> dict[str, float]:
     for name, matrix in PLANAR.items():
         ds = planar_portrait(matrix, "feedback").isel({schema.FIXED_POINT: 0})
         rates = ds["flow_eigenvalue"].values
-        found |= {f"{name}_size": np.abs(rates).max(), f"{name}_stable": float(ds["flow_stable"])}
-        found |= {f"{name}_divergence": rates.sum().real, f"{name}_highest": rates.real.max()}
+        found |= {
+            f"{name}_size": np.abs(rates).max(),
+            f"{name}_stable": float(ds["flow_stable"]),
+            f"{name}_divergence": rates.sum().real,
+            f"{name}_highest": rates.real.max(),
+        }
     return found
 
 

@@ -55,8 +55,11 @@ def saturation() -> dict[str, float]:
     for name in TRAINED:
         trained: Any = frozen(zoo.load(name))
         D_f = trained.saturation().detach()
-        found |= {f"least_{name}": float(D_f.min()), f"most_{name}": float(D_f.max())}
-        found[f"start_{name}"] = float(trained.config["b"]) + float(trained.config["eps"])
+        found |= {
+            f"least_{name}": float(D_f.min()),
+            f"most_{name}": float(D_f.max()),
+            f"start_{name}": float(trained.config["b"]) + float(trained.config["eps"]),
+        }
     return found | {"moved": min(found[f"most_{name}"] / found[f"start_{name}"] for name in TRAINED)}
 
 
@@ -103,21 +106,21 @@ def outcomes() -> dict[str, Any]:
     every = copying.curves()
     found = [one for one in every if one.delay > copying.DELAYS[0]]
     as_said = [one.outcome == (copying.STAYED if one.short == "LSTM" else copying.COPIES) for one in found]
-    order, first = [], 0
-    for delay in copying.DELAYS[1:]:
-        done = [one for one in found if one.delay == delay and one.halving is not None]
-        ranked = sorted(done, key=lambda one: one.halving or 0)
-        first += ranked[0].short == "asRNN"
-        order.append(f"L = {delay:,}: {', '.join(f'{one.short} {one.halving:,}' for one in ranked)}")
+    ranked = sorted((one for one in found if one.halving is not None), key=lambda one: one.halving or 0)
+    orders = {delay: [one for one in ranked if one.delay == delay] for delay in copying.DELAYS[1:]}
+    said = [
+        f"L = {delay:,}: {', '.join(f'{one.short} {one.halving:,}' for one in order)}"
+        for delay, order in orders.items()
+    ]
     each = [(one.delay, one.name) for one in found]
     return {
         "run": len(found),
         "seeds": min(map(each.count, each)),
         "as_said": sum(as_said),
         "said": copying.measured(every),
-        "delays": len(order),
-        "first": first,
-        "order": "; ".join(order),
+        "delays": len(orders),
+        "first": sum(order[0].short == "asRNN" for order in orders.values()),
+        "order": "; ".join(said),
     }
 
 
@@ -131,9 +134,10 @@ def rule() -> dict[str, Any]:
 def losses() -> dict[str, Any]:
     """Return along how many of the two directions the tutorial's third loss is the best, and all errors."""
     last = movie.errors(kept("movie")["predictions"]).isel({schema.TRAINING_STEP: -1})
-    said, best = [], 0
-    for along_it in (RULE, GRADIENT):
-        found = last.sel({schema.NETWORK: along_it}).to_series()
-        best += found.idxmin() == movie.SOFT
-        said.append(f"{capital(along_it)}: {', '.join(f'{name} {value:.4f}' for name, value in found.items())}")
+    errors = {along_it: last.sel({schema.NETWORK: along_it}).to_series() for along_it in (RULE, GRADIENT)}
+    best = sum(each.idxmin() == movie.SOFT for each in errors.values())
+    said = [
+        f"{capital(along_it)}: {', '.join(f'{name} {value:.4f}' for name, value in each.items())}"
+        for along_it, each in errors.items()
+    ]
     return {"best": best, "epochs": movie.EPOCHS, "beta": movie.BETA, "said": ". ".join(said)}

@@ -1,5 +1,6 @@
 """Measures for the claims of the ERNN paper, on networks."""
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -10,12 +11,11 @@ from dynlab.numerics.singular_values import singular_values
 from dynlab.program.differentiation import along
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN, matrix_of
-from dynlab.tasks import driving_inputs
 from dynlab.trajectories.driven import Driven, drive
 from dynlab.trajectories.simulation import orbit
 
 from . import ernn_2, ernn_5, ernn_6, zoo_comparison
-from .scripts import kept
+from .scripts import kept, trained
 
 TRAINED = {1: "ernn-har2-k1", 3: "ernn-har2-k3", 5: "ernn-har2-k5"}
 SAMPLES, EVERY = 4, 16
@@ -30,9 +30,11 @@ def orbits(system: Map, inputs: Any) -> Driven:
     return drive(system, inputs, None, dtype="float64", device="cpu", seed=0, inputs_description="")
 
 
-def _driven(name: str) -> tuple[ERNN, Driven]:
-    system = cast(ERNN, zoo.load(name))
-    return system, orbits(system, driving_inputs(None, system, samples=SAMPLES, shipped=True).inputs)
+def _networks() -> Iterator[tuple[int, ERNN, Driven]]:
+    """Yield K of each trained network, the network, and its states along real sequences."""
+    for K, name in TRAINED.items():
+        system, driving = trained(name, SAMPLES)
+        yield K, system, orbits(system, driving.inputs)
 
 
 def _relative(system: ERNN, states: torch.Tensor, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -47,18 +49,22 @@ def manifold() -> dict[str, float]:
 
     The dense one's inner iteration is run to its end.
     """
-    inputs = _driven(TRAINED[1])[1].inputs[:1, :FEW]
+    networks = list(_networks())
+    inputs = networks[0][2].inputs[:1, :FEW]
     cell = frozen(ernn_6.dense(inner_steps=INNER, eta=ernn_6.ETA))
     states = orbit(cell, inputs, torch.zeros(1, cell.state_size, dtype=torch.float64)).detach()
     off, z = _relative(cell, states, inputs)
     slopes = 1 - z[0].square().unsqueeze(-1)  # tanh' at an equilibrium, where z = tanh(p)
     gradients = (slopes * cell.recurrent_matrix() - torch.eye(cell.state_size)).detach().numpy()
-    found = {"dense": float(off.abs().max()), "least": float(singular_values(gradients)[..., -1].min())}
-    found |= {"columns": cell.input_size, "units": cell.state_size}
     J = torch.func.jacrev(lambda state: cell.step(state, inputs[0, -1], FEW - 1))(states[0, -2])
-    found["jacobian"] = float(torch.linalg.matrix_norm(J + torch.eye(cell.state_size), 2))
-    for K, name in TRAINED.items():
-        system, driven = _driven(name)
+    found = {
+        "dense": float(off.abs().max()),
+        "least": float(singular_values(gradients)[..., -1].min()),
+        "columns": cell.input_size,
+        "units": cell.state_size,
+        "jacobian": float(torch.linalg.matrix_norm(J + torch.eye(cell.state_size), 2)),
+    }
+    for K, system, driven in networks:
         off, z = _relative(system, driven.states, driven.inputs)
         found[f"trained_{K}"] = float((off.norm(dim=-1) / z.norm(dim=-1)).median())
     return found
@@ -67,8 +73,7 @@ def manifold() -> dict[str, float]:
 def near_identity() -> dict[str, float]:
     """Return the medians of ‖∂h_k/∂h_{k−1} ± I‖₂ over every sixteenth step of the trained networks."""
     found = {}
-    for K, name in TRAINED.items():
-        system, driven = _driven(name)
+    for K, system, driven in _networks():
         J = along(frozen(system), driven.states, driven.inputs).dense()[:, ::EVERY]
         for word, sign in (("plus", -1), ("minus", +1)):
             moved = (J + sign * torch.eye(system.state_size)).detach().numpy()
@@ -86,16 +91,15 @@ def norms() -> dict[str, float]:
 def starts() -> dict[str, float]:
     """Return how far a trained step that begins at 0 ends from one that begins at h_{k−1}, and its Jacobian's norm."""
     found: dict[str, float] = {}
-    for K, name in TRAINED.items():
-        system, driven = _driven(name)
+    for K, system, driven in _networks():
         zero = frozen(system)
         zero.start = "zero"
         before = driven.states[:, :-1]
         with torch.no_grad():
             ends = torch.stack([zero.step(before[:, t], driven.inputs[:, t], t) for t in range(driven.steps)], dim=1)
-        found[f"off_{K}"] = float(((ends - driven.states[:, 1:]).norm(dim=-1) / before.norm(dim=-1))[:, 1:].median())
+        off = ((ends - driven.states[:, 1:]).norm(dim=-1) / before.norm(dim=-1))[:, 1:]
         J = along(zero, driven.states, driven.inputs).dense()[:, ::EVERY].detach().numpy()
-        found[f"norm_{K}"] = float(np.median(singular_values(J)[..., 0]))
+        found |= {f"off_{K}": float(off.median()), f"norm_{K}": float(np.median(singular_values(J)[..., 0]))}
     return found | {"least": min(found[f"off_{K}"] for K in TRAINED)}
 
 
@@ -170,9 +174,11 @@ def convergence() -> dict[str, Any]:
         for condition in ("theorem2", "corollary1"):
             values = ds[condition].values
             met = np.where(np.isfinite(values), values < 1, True).all(axis=-1)
-            found[f"{name}_{condition}"] = float((values[np.isfinite(values)] < 1).mean())
-            found[f"{name}_{condition}_met"] = int(met.sum())
-            found[f"{name}_{condition}_broken"] = int((met & ~settles).sum())
+            found |= {
+                f"{name}_{condition}": float((values[np.isfinite(values)] < 1).mean()),
+                f"{name}_{condition}_met": int(met.sum()),
+                f"{name}_{condition}_broken": int((met & ~settles).sum()),
+            }
     one = float((results["trained"]["equilibrium_status"].values == "one equilibrium").mean())
     # which of several equilibria a search finds is decided by rounding: their number is no number to print
     return found | {"most": "most" if one > 1 / 2 else "few"}
@@ -181,8 +187,7 @@ def convergence() -> dict[str, Any]:
 def noise() -> dict[str, float]:
     """Return how far the trained networks move in a step of noise around the inputs' mean after a sequence."""
     found: dict[str, float] = {}
-    for K, name in TRAINED.items():
-        system, driven = _driven(name)
+    for K, system, driven in _networks():
         generator = torch.Generator().manual_seed(0)
         mean = driven.inputs.mean(dim=(0, 1))
         half = driven.steps // 2

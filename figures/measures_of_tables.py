@@ -107,10 +107,8 @@ def _recorded(start: str) -> xr.Dataset:
 
 def inner_steps() -> dict[str, Any]:
     """Return that of K = 5 and K = 1, and how many trainings diverged under the paper's rate."""
-    counts = []
-    for K in (1, 3, 5):
-        lost = _recorded(f"har2-published-ernn-k{K}-")["diverged"].values != ""
-        counts.append(f"{lost.sum()} of {lost.size} with K = {K}")
+    lost = {K: _recorded(f"har2-published-ernn-k{K}-")["diverged"].values != "" for K in (1, 3, 5)}
+    counts = [f"{each.sum()} of {each.size} with K = {K}" for K, each in lost.items()]
     return compare("ernn-k5", "ernn-k1") | {"lost": ", ".join(counts)}
 
 
@@ -187,7 +185,7 @@ def converges() -> dict[str, Any]:
     """Return under which recipes ERNN is ahead of the baselines after ten epochs, and at its least loss."""
     recorded, found, said = trainings(), {"early": 0, "late": 0, "recipes": len(RECIPES)}, []
     for recipe in RECIPES:
-        losses = {name: ernn_4.summary(recorded, recipe, name) for name in ernn_4.NETWORKS}
+        losses = {name: ernn_4.summary(recorded, recipe, name) for name in ernn_4.LOOK}
         ernns = {name: both for name, both in losses.items() if name.startswith("ernn")}
         if recipe == "published":
             ernns = {"ernn-k1": losses["ernn-k1"]}  # the others diverge

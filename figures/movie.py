@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import xarray as xr
@@ -15,7 +14,7 @@ from dynlab import schema
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script
 from .tutorial import GRADIENT, LOOK, RATE, RULE, Slope, Windows, answers, descent, sine_windows
 
 EPOCHS, FEW = 4000, 60
@@ -57,17 +56,16 @@ def _training(train: Windows, test: Tensor, slope: Slope, along: str, shown: Rea
     return [answers(system, read, test).numpy() for epoch, (system, read, _) in enumerate(steps) if epoch in shown]
 
 
-@script("movie", (12.0, 4.4), compute)
-def figure(results: Results) -> Drawn:
+@script("movie", (12.0, 4.4), compute, ncols=len(LOSSES), sharey=True)
+def figure(results: Results, panels: Panels) -> Drawn:
     """Draw the last frame, with the movie that leads to it."""
     ds = results["predictions"]
     chosen = np.unique(np.linspace(0, ds.sizes[schema.TRAINING_STEP] - 1, DRAWN).round().astype(int))
     ds = ds.isel({schema.TRAINING_STEP: chosen})
-    figure, panels = plt.subplots(1, len(LOSSES), sharey=True)
     lines = [_draw(ds, name, ax) for name, ax in zip(LOSSES, panels, strict=True)]
     panels[0].set_ylabel("value of the sine")
     headings = [ax.set_title("\n", fontsize="medium") for ax in panels]
-    frames, found = ds.sizes[schema.TRAINING_STEP], errors(ds)
+    frames, found, figure = ds.sizes[schema.TRAINING_STEP], errors(ds), panels[0].figure
 
     def update(frame: int) -> None:
         for name, each, heading in zip(LOSSES, lines, headings, strict=True):
@@ -86,7 +84,7 @@ def figure(results: Results) -> Drawn:
             yield figure
 
     update(frames - 1)
-    return Drawn(figure, measured(ds), style.entries(panels[0]), movie)
+    return Drawn(measured(ds), style.entries(panels[0]), movie)
 
 
 def _joined(values: Real) -> Real:
@@ -105,11 +103,15 @@ def _draw(ds: xr.Dataset, name: str, ax: Axes) -> dict[str, Any]:
     }
     windows, steps = ds["target"].shape
     middles = (steps + GAP) * np.arange(windows) + (steps - 1) / 2
-    ax.set_xticks(middles, [f"{number}" for number in range(1, windows + 1)])
     values = [ds[name].values for name in ("predicted", "target")]
     low, high = min(map(np.min, values)), max(map(np.max, values))
     pad = MARGIN * float(high - low)
-    ax.set(ylim=(low - pad, high + pad), xlabel="window held out")
+    ax.set(
+        xticks=middles,
+        xticklabels=[f"{number}" for number in range(1, windows + 1)],
+        xlabel="window held out",
+        ylim=(low - pad, high + pad),
+    )
     return lines
 
 

@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import xarray as xr
 
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from dynlab.tasks.driving import Driving
+
 FOLDER = Path(__file__).parent / "kept"
 COMPRESSED = {"zlib": True, "complevel": 9, "shuffle": True}
 Results = Mapping[str, xr.Dataset]
+Panels = Any  # axes as `plt.subplots` or `plt.subplot_mosaic` gives them
 
 
 def kept(name: str) -> dict[str, xr.Dataset]:
@@ -35,6 +38,15 @@ def kept(name: str) -> dict[str, xr.Dataset]:
 def trainings() -> xr.Dataset:
     """Return the record of all finished trainings, which ``make queue-results`` writes."""
     return io.open(FOLDER / "trainings.nc").load()
+
+
+def trained(name: str, samples: int) -> tuple[Any, Driving]:
+    """Return a network of the zoo, and sequences of its task that ship with dynlab."""
+    from dynlab import zoo
+    from dynlab.tasks import driving_inputs
+
+    system = zoo.load(name)
+    return system, driving_inputs(None, system, samples=samples, shipped=True)
 
 
 @functools.cache
@@ -54,12 +66,11 @@ def keep(name: str, results: Results) -> None:
 
 
 class Drawn(NamedTuple):
-    """A figure without its title, the sentences with numbers, and the legend's entries where it has one for all panels.
+    """The sentences with the numbers of a figure, and the legend's entries where it has one for all panels.
 
     `animation` gives the figure at each frame of the movie that ends with it.
     """
 
-    figure: Figure
     measured: str
     named: Mapping[str, Any] | None = None
     animation: Callable[[], Iterator[Figure]] | None = None
@@ -85,17 +96,20 @@ class Script:
     name : str
         Its key in ``sources.toml``.
     draw : callable
-        Takes the kept Datasets, and gives the figure with its measurement.
-    size : tuple of float
-        Size of the figure without its words, in inches.
+        Takes the kept Datasets and axes, and gives what is said of the figure.
     compute : callable, optional
         Takes ``fast``, and gives the Datasets by name; a figure of recorded trainings has none.
+    size : tuple of float
+        Size of the figure without its words, in inches.
+    panels : mapping, optional
+        What `plt.subplots` or `plt.subplot_mosaic` takes; without it `draw` gets no axes and makes the figure.
     """
 
     name: str
-    draw: Callable[[Results], Drawn]
-    size: tuple[float, float]
+    draw: Callable[[Results, Panels], Drawn]
     compute: Callable[[bool], Results] | None
+    size: tuple[float, float] = (8.0, 5.0)
+    panels: Mapping[str, Any] | None = None
 
     def __call__(self, fast: bool = False, recompute: bool = False) -> Made:
         """Return the figure from the kept Datasets; `recompute` makes these first, `fast` others from less data.
@@ -105,6 +119,8 @@ class Script:
         UserError
             For `recompute` where nothing is computed: recorded trainings are drawn.
         """
+        import matplotlib.pyplot as plt
+
         from dynlab.plots import layout, style
 
         if recompute:
@@ -112,21 +128,28 @@ class Script:
         results = self.compute(True) if fast and self.compute else kept(self.name)
         said = told("sources.toml")["figures"][self.name]
         with style.style(self.size):
-            drawn = self.draw(results)
-            layout.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
-        return Made(said["title"], said["claim"], drawn.measured, drawn.figure, results, drawn.animation)
+            make = plt.subplot_mosaic if "mosaic" in (self.panels or {}) else plt.subplots
+            axes = None if self.panels is None else make(**self.panels)[1]
+            drawn, figure = self.draw(results, axes), plt.gcf()  # of the axes, or the one that `draw` made
+            layout.caption(figure, style.subscripts(said["title"]), said["caption"], drawn.named)
+        return Made(said["title"], said["claim"], drawn.measured, figure, results, drawn.animation)
 
 
 def script(
-    name: str, size: tuple[float, float] = (8.0, 5.0), compute: Callable[[bool], Results] | None = None
-) -> Callable[[Callable[[Results], Drawn]], Script]:
-    """Make a `Script` of the function that draws it."""
-    return lambda draw: Script(name, draw, size, compute)
+    name: str, size: tuple[float, float], compute: Callable[[bool], Results] | None = None, **panels: Any
+) -> Callable[[Callable[[Results, Panels], Drawn]], Script]:
+    """Make a `Script` of the function that draws it, on axes that pyplot makes of `panels`."""
+    return lambda draw: Script(name, draw, compute, size, panels)
 
 
-def whole(plot: Callable[[xr.Dataset], Axes], key: str) -> Callable[[Results], Drawn]:
-    """Return what draws a kept Dataset as the plot's own figure, with the verdict as its measurement."""
-    return lambda results: Drawn(cast("Figure", plot(results[key]).figure), results[key].attrs["verdict"])
+def whole(name: str, plot: Callable[[xr.Dataset], Axes], key: str, compute: Callable[[bool], Results]) -> Script:
+    """Make a `Script` that draws a kept Dataset as the plot's own figure, with the verdict as its measurement."""
+
+    def draw(results: Results, _: None) -> Drawn:
+        plot(results[key])
+        return Drawn(results[key].attrs["verdict"])
+
+    return Script(name, draw, compute)
 
 
 @dataclass(frozen=True)

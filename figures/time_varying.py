@@ -1,6 +1,7 @@
 """Eigenvalues on the stable side at every moment, and growth all the same: in continuous and in discrete time."""
 
-import matplotlib.pyplot as plt
+from typing import Any
+
 import numpy as np
 import torch
 import xarray as xr
@@ -15,11 +16,14 @@ from dynlab.systems.textbook import MarkusYamabe
 from dynlab.trajectories.simulation import simulate
 from dynlab.words import power, ranging
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0
 SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, taken by turns
 FEW = 9.0  # seconds that the plane shows
+# of a norm, and of what its eigenvalues promise
+GROWTH = "|y(t)| = $e^{t/2}$", "$e^{-t/4}$, what Re λ promises"
+PRODUCT = "‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns", "$(1/2)^k$, what |μ| promises"
 
 
 def compute(fast: bool) -> Results:
@@ -33,15 +37,18 @@ def compute(fast: bool) -> Results:
     return {"solution": solution, "growth": flow, "shears": _of_shears()}
 
 
-@script("time-varying", (12.5, 4.6), compute)
-def figure(results: Results) -> Drawn:
+@script("time-varying", (12.5, 4.6), compute, ncols=3)
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw both beside what their eigenvalues promise."""
     solution, flow, shears = (results[name] for name in ("solution", "growth", "shears"))
     times = solution[schema.TIME].values
-    figure, (plane, growth, products) = plt.subplots(1, 3)
-    _draw_plane(solution["trajectory"].values[0, times <= FEW, :2], plane)
-    _draw_growth(flow, growth)
-    _draw_products(shears, products)
+    _draw_plane(solution["trajectory"].values[0, times <= FEW, :2], axes[0])
+    _draw_norm(flow, flow["eigenvalue"].values.real.max(), axes[1], GROWTH, lw=1.8)
+    axes[1].set(xlabel="time (s)", ylabel="|y(t)|", title="… with Re λ = −0.25\nat every t")
+    _draw_norm(shears, np.log(SIDE), axes[2], PRODUCT, marker="o", ms=3.5)
+    axes[2].set(xlabel="step k", ylabel="norm of the product", title="Steps: (½, 2; 0, ½)\nand (½, 0; 2, ½)")
+    for ax in axes:
+        style.legend_below(ax, 1)
     measured = (
         f"Re λ of Markus and Yamabe's 2 × 2 matrix {ranging(flow['eigenvalue'].values.real, 4)} at all {len(times)} "
         f"times (exact: −0.25), and the solution grows to {power(float(flow['log_norm'][-1]))} by t = 20 (exact: "
@@ -49,7 +56,7 @@ def figure(results: Results) -> Drawn:
         f"{float(shears['product_radius']):.4f}. After {PRODUCTS} steps the norm is "
         f"{power(float(shears['log_norm'][-1]))}, where the eigenvalues promise {power(PRODUCTS * np.log(SIDE))}."
     )
-    return Drawn(figure, measured)
+    return Drawn(measured)
 
 
 def _of_flow(times: NDArray[np.float64], y: NDArray[np.float64], eigenvalues: NDArray[np.complex128]) -> xr.Dataset:
@@ -92,20 +99,11 @@ def _draw_plane(y: NDArray[np.float64], ax: Axes) -> None:
     ax.plot(*y[-1], "o", color=style.VERMILION, ms=6, label=f"t = {FEW:g} s")
     ax.set_aspect("equal", adjustable="datalim")
     ax.set(xlabel="y₁", ylabel="y₂", title="y' = A(t) y winds\noutwards …")
-    style.legend_below(ax, 1)
 
 
-def _draw_growth(flow: xr.Dataset, ax: Axes) -> None:
-    time, promise = flow[schema.TIME].values, np.exp(flow["eigenvalue"].values.real.max() * flow[schema.TIME].values)
-    ax.plot(time, np.exp(flow["log_norm"].values), color=style.BLUE, lw=1.8, label="|y(t)| = $e^{t/2}$")
-    ax.plot(time, promise, color=style.BLACK, ls="--", label="$e^{-t/4}$, what Re λ promises")
-    ax.set(yscale="log", xlabel="time (s)", ylabel="|y(t)|", title="… with Re λ = −0.25\nat every t")
-    style.legend_below(ax, 1)
-
-
-def _draw_products(shears: xr.Dataset, ax: Axes) -> None:
-    step, norm = shears[schema.TIME].values, np.exp(shears["log_norm"].values)
-    ax.plot(step, norm, "o-", ms=3.5, color=style.BLUE, label="‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns")
-    ax.plot(step, SIDE**step, color=style.BLACK, ls="--", label="$(1/2)^k$, what |μ| promises")
-    ax.set(yscale="log", xlabel="step k", ylabel="norm of the product", title="Steps: (½, 2; 0, ½)\nand (½, 0; 2, ½)")
-    style.legend_below(ax, 1)
+def _draw_norm(ds: xr.Dataset, rate: float, ax: Axes, labels: tuple[str, str], **look: Any) -> None:
+    """Draw the norm over time beside what the eigenvalues promise, on a logarithmic axis."""
+    time = ds[schema.TIME].values
+    ax.plot(time, np.exp(ds["log_norm"].values), color=style.BLUE, label=labels[0], **look)
+    ax.plot(time, np.exp(rate * time), color=style.BLACK, ls="--", label=labels[1])
+    ax.set_yscale("log")

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.patches import Circle
@@ -15,10 +14,9 @@ from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.plots import style
 from dynlab.progress import through
-from dynlab.tasks import driving_inputs
 from dynlab.words import joined, power
 
-from .scripts import Drawn, Results, script
+from .scripts import Drawn, Panels, Results, script, trained
 
 NETWORKS = {
     "RNN": "rnn-har2-tanh",
@@ -53,37 +51,32 @@ def compute(fast: bool) -> Results:
     return found | {"table": _table(analysed)}
 
 
-@script("zoo", (12.0, 7.0), compute)
-def figure(results: Results) -> Drawn:
+@script("zoo", (12.0, 7.0), compute, mosaic=[[*NETWORKS], ["below"] * len(NETWORKS)], height_ratios=[1.0, 1.3])
+def figure(results: Results, axes: Panels) -> Drawn:
     """Draw the eigenvalues of the steps of each network, and below them the median gradients of all."""
-    figure = plt.figure()
-    grid = figure.add_gridspec(2, len(NETWORKS), height_ratios=[1.0, 1.3])
-    below, first = figure.add_subplot(grid[1, :]), None
+    below = axes["below"]
     below.axhline(0, color=style.BLACK, ls=":", lw=1)
     for index, ((title, name), colour) in enumerate(zip(NETWORKS.items(), COLOURS, strict=True)):
-        ax = figure.add_subplot(grid[0, index], sharex=first, sharey=first)
-        first = first or ax
+        ax = axes[title]
         eigenvalues = results[f"{name}.spectrum"]["eigenvalue"].values.ravel()
         ax.add_patch(Circle((0, 0), 1, facecolor="none", edgecolor=style.BLACK))
         ax.plot(eigenvalues.real, eigenvalues.imag, ".", color=colour, ms=2, alpha=0.5, rasterized=True)
-        ax.set(xlabel="Re μ", aspect="equal", **WINDOW)
+        ax.set(xlabel="Re μ", ylabel="" if index else "steps: Im μ", aspect="equal", **WINDOW)
         ax.set_title(title, fontsize="medium")
         ax.tick_params(labelleft=not index)
         log_norm = results[f"{name}.gradient"]["log_norm"].median(schema.SAMPLE)
         below.plot(log_norm[schema.TIME], log_norm, color=colour, lw=2.2, label=title)
-    figure.axes[1].set_ylabel("steps: Im μ")
     below.set(
         xlabel="step t",
         ylabel="median of ln ‖$∂h_T/∂h_t$‖₂",
         title="What a change at step t still does at the last step, 128; on the dotted line nothing is lost",
     )
     below.legend(loc="lower right")
-    return Drawn(figure, f"{measured(results['table'])} {INPUTS}")
+    return Drawn(f"{measured(results['table'])} {INPUTS}")
 
 
 def _analyse(name: str, fast: bool) -> dict[str, xr.Dataset]:
-    system = zoo.load(name)
-    driving = driving_inputs(None, system, samples=2 if fast else 16, shipped=True)
+    system, driving = trained(name, samples=2 if fast else 16)
     inputs, times = (driving.inputs[:, :FAST_STEPS], 4) if fast else (driving.inputs, 8)
     starts = np.zeros((1, system.state_size)) if fast and name in LONG_SEARCHES else 16 if fast else 128
     options: dict[str, Any] = {"inputs_description": driving.description}

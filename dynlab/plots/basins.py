@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
-from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
@@ -69,7 +68,7 @@ def plot_basins(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         _write(ds, place, f"{place}", ax)
     for place, code in enumerate(ways):
         arrow = _arrow(ds, code)
-        handles.append(_patch(_shade(count + place), f"drifts {arrow} ({share((basin == code).mean())})"))
+        handles.append(style.patch(_shade(count + place), f"drifts {arrow} ({share((basin == code).mean())})"))
         _write(ds, code, arrow, ax, fontsize=LARGE)
     for colour, words, here in (
         ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),
@@ -77,7 +76,7 @@ def plot_basins(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         (UNDECIDED, "where it ends is undecided", basin == -2),
     ):
         if here.any():
-            handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
+            handles.append(style.patch(colour, f"{words} ({share(here.mean())})"))
     ax.set(
         xlim=extent[:2],
         ylim=extent[2:],
@@ -89,17 +88,12 @@ def plot_basins(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     style.legend_below(ax, 2 if len(handles) > FEW else 1, handles=handles, handlelength=3.2)
 
 
-def _patch(colour: Any, label: str) -> Patch:
-    """An area of the legend."""
-    return Patch(facecolor=colour, edgecolor="none" if colour == "none" else style.GREY, lw=0.6, label=label)
-
-
 def _draw_attractor(ds: xr.Dataset, place: int, ax: Axes, **artist: Any) -> Any:
     """Draw it, and return its entry in the legend: the colour of the starts that end there, and its marker."""
     one = ds.isel({schema.ATTRACTOR: place})
     kind = str(one["kind"].values)
     label = f"{of_map(kind)} ({share((ds['basin'].values == place).mean())})"
-    area = _patch(_shade(place), f"{place}  {label}" if ds.sizes[schema.ATTRACTOR] > 1 else label)
+    area = style.patch(_shade(place), f"{place}  {label}" if ds.sizes[schema.ATTRACTOR] > 1 else label)
     if kind.startswith("continuum"):  # no one of its points stands for it
         return area
     colour = style.CYCLE[place % len(style.CYCLE)]

@@ -49,9 +49,11 @@ def plot_box_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 def _draw_rates(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Real parts and logarithmic norms: of a flow, which decays below 0, or of a step, which has one fixed point."""
     units = ds["abscissa_bound"].attrs["units"]
-    border, words, whose = 0.0, "decays below 0", f"the flow's ({units})"
-    if units == schema.ONE:
-        border, words, whose = 1.0, "one fixed point at most below 1", "the step's"
+    border, words, whose = (
+        (1.0, "one fixed point at most below 1", "the step's")
+        if units == schema.ONE
+        else (0.0, "decays below 0", f"the flow's ({units})")
+    )
     _draw_panel(ds, ax, RATE, border, words, **artist)
     ax.set(xlabel=f"real part or logarithmic norm, {whose}", title="Logarithmic norm and real part")
 

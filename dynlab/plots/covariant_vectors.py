@@ -96,11 +96,11 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     if counts.any():
         ax.plot([], [], label=f"{RANGE[1] - RANGE[0]} % of the rates of single steps", **bar)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
+    unknown = int(np.isnan(mean).sum())
     ax.set(
         xlim=(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6),
         xlabel="index i",
         ylabel=f"exponent $\\Lambda_i$, or rate ({ds['exponent'].attrs['units']})",
+        title="Exponents and rates" + f"; {unknown} of {len(mean)} −∞ or unknown" * bool(unknown),
     )
-    unknown = int(np.isnan(mean).sum())
-    ax.set_title("Exponents and rates" + f"; {unknown} of {len(mean)} −∞ or unknown" * bool(unknown))
     style.whole(ax.xaxis, nbins=10)

@@ -7,7 +7,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
-from matplotlib.patches import Patch
 
 from dynlab import schema
 from dynlab.plots import layout, style
@@ -101,7 +100,7 @@ def plot_diffusion_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     border = ds["plane_critical_step"].values
     for colour in (style.GROUND, style.SHADED):
         ax.fill_betweenx(gamma, step[0], np.minimum(border, step[-1]), where=border > 0, color=colour, lw=0)
-    stable = [Patch(fc=style.SHADED, ec=style.GREY, lw=0.6, label="stable at every state")] if border.any() else []
+    stable = [style.patch(style.SHADED, "stable at every state")] if border.any() else []
     ax.plot(np.where(border > 0, border, np.nan), gamma, color=style.BLACK, lw=1.8, label="smallest critical step")
     if schema.settings(ds)["integrator"] == "euler":
         ax.plot(

@@ -56,10 +56,17 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ax.text(1.02, row, words, transform=beside, va="center", color=LOOK[outcome][0])
         side, name = "≤" if one["is_upper"] else "≥", str(one[schema.BOUND].values).replace("_", " ")
         names.append(f"{name}\n{side} {number(limit, 5)}{unit_after(str(one['unit'].values))}")
-    ax.set_yticks(range(len(rows)), names)
-    ax.set(xlim=(-REACH, REACH), ylim=(len(rows) - 0.4, -0.6), title="Shaded: outside of the bound")
-    ax.set_xticks([0], ["bound"])
-    ax.set(xlabel="inside  ←  each row on its own scale  →  outside", ylabel="bound")
+    ax.set(
+        xticks=[0],
+        xticklabels=["bound"],
+        xlim=(-REACH, REACH),
+        xlabel="inside  ←  each row on its own scale  →  outside",
+        yticks=range(len(rows)),
+        yticklabels=names,
+        ylim=(len(rows) - 0.4, -0.6),
+        ylabel="bound",
+        title="Shaded: outside of the bound",
+    )
 
 
 def _draw_row(ax: Axes, row: int, one: xr.Dataset, label: str, **artist: Any) -> None:
@@ -82,9 +89,8 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, label: str, **artist: Any) ->
         ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label="" if row else "median", zorder=3)
         for end in (0, 2) if abs(ends[2] - ends[0]) > APART * scale else (2,):
             value = float(one["highest" if end else "lowest"])
-            said = number(value, digits_against(value, limit))
             ax.annotate(
-                said,
+                number(value, digits_against(value, limit)),
                 (ends[end] / scale, row),
                 (0, BELOW),
                 bbox=style.ground(ax),

@@ -50,8 +50,12 @@ def plot_energy(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     for name in ds[schema.INTEGRATOR].values.tolist():
         _draw_lines(ds.sel({schema.INTEGRATOR: name}), ax, "energy", {"lw": 1.1} | LOOKS[name])
     _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.6, "alpha": 0.5, "label": "the flow"} | artist)
-    title = "H" + "; higher values are cut off" * (highest > top)
-    ax.set(ylim=(low, 1.08 * top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)", title=title)
+    ax.set(
+        ylim=(low, 1.08 * top),
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="H = Σ log cosh(M h + q)",
+        title="H" + "; higher values are cut off" * (highest > top),
+    )
 
 
 def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
@@ -61,8 +65,12 @@ def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
     for name in ds[schema.INTEGRATOR].values.tolist():
         _draw_lines(shown.sel({schema.INTEGRATOR: name}), ax, "drift", {"lw": 1.1} | LOOKS[name])
     _draw_lines(shown, ax, "balance", {"color": style.GREY, "lw": 0.8, "label": "the solver's own error"})
-    title = f"Drift at ε = {schema.settings(ds)['step_size']:g} s"
-    ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="|H − H of the flow|", title=title)
+    ax.set(
+        yscale="log",
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="|H − H of the flow|",
+        title=f"Drift at ε = {schema.settings(ds)['step_size']:g} s",
+    )
 
 
 def _draw_lines(ds: xr.Dataset, ax: Axes, name: str, look: dict[str, Any]) -> None:

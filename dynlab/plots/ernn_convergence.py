@@ -69,8 +69,8 @@ def plot_ernn_convergence(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         label = f"{counted(len(drawn), 'step')}: {WORDS.get(outcome, outcome)}"
         label += " (median, middle half)" * (len(drawn) > FEW)
         for place, values in enumerate(lines):
-            look = {"color": colour, "ls": dashes, "lw": 1.8, "label": None if place else label}
-            ax.semilogy(iteration, values, **look | artist)
+            named = None if place else label
+            ax.semilogy(iteration, values, **{"color": colour, "ls": dashes, "lw": 1.8, "label": named, **artist})
     if np.isin(ends, GOES_THERE).any():
         _draw_prediction(ds, ax, iteration, distance)
     ax.set(

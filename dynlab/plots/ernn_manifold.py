@@ -48,8 +48,7 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     ds = ds.isel({schema.STATE: shown}).assign_coords({schema.STATE: shown + 1})
     if ax is not None:
         return _draw_network(ds, names[0], ax, artist)
-    ernns = list(_colours(ds))
-    order = [name for name in names if name not in ernns] + ernns
+    order = sorted(names, key=lambda name: name in _colours(ds))  # ERNNs last
     with style.style(SIZE):
         figure = plt.figure()
         grid = figure.add_gridspec(2, 1, height_ratios=(1.6, 1.0))

@@ -38,14 +38,13 @@ def plot_ernn_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ("above 0", real > error, style.UNSTABLE, "..."),
     ):
         counts = np.histogram(real[chosen], edges)[0] / len(real)
-        label = f"{name}: {share(chosen.mean())}"
         ax.bar(
             edges[:-1],
             counts,
             np.diff(edges),
             bottom,
             align="edge",
-            label=label,
+            label=f"{name}: {share(chosen.mean())}",
             **{"color": colour, "hatch": hatch, "edgecolor": style.GROUND, "linewidth": 0.2, **artist},
         )
         bottom += counts

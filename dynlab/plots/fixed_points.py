@@ -19,9 +19,9 @@ CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    drawn: list[layout.Panel] = [(plot_fixed_points, artist), (_draw_leading, artist)]
-    drawn = drawn[: max(1, ds.sizes[schema.FIXED_POINT])]
-    return layout.panels(ds, drawn, SIZES[len(drawn) - 1], "Equilibria" if _of_flow(ds) else "Fixed points")
+    beside = [(_draw_leading, artist)] * (ds.sizes[schema.FIXED_POINT] > 1)
+    drawn: list[layout.Panel] = [(plot_fixed_points, artist), *beside]
+    return layout.panels(ds, drawn, SIZES[len(beside)], "Equilibria" if _of_flow(ds) else "Fixed points")
 
 
 @layout.picture(needs=("eigenvalue", "kind", "stable", "status"), figure=_figure)
@@ -55,8 +55,8 @@ def plot_fixed_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
             leads = np.isclose(found, found[:, :1]) | np.isclose(found, found[:, :1].conj())  # of a pair both
             ax.scatter(found[~leads].real, found[~leads].imag, s=3, color=style.GREY, alpha=0.4, linewidths=0)
             found = found[leads]
-        look = _look(*key) | {"s": 36, "alpha": 0.85}
-        ax.scatter(found.real.ravel(), found.imag.ravel(), label=_entry(ds, *key, members), **(look | artist))
+        look = _look(*key) | {"alpha": 0.85} | artist
+        ax.scatter(found.real.ravel(), found.imag.ravel(), label=_entry(ds, *key, members), **look)
     sizes = np.abs(ds["eigenvalue"].values)
     least = 0.0 if flow and sizes.any() else 1.0
     reach = MARGIN * min(float(sizes.max(initial=least, where=np.isfinite(sizes))), LARGEST)
@@ -84,7 +84,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     largest = (values.real if flow else np.abs(values)).max(axis=1)
     ax.axvline(float(not flow), color=style.BLACK, lw=1, ls="--", zorder=1)
     for key, members in _groups(ds).items():
-        ax.scatter(largest[members], members, **(_look(*key) | {"s": 36} | artist))
+        ax.scatter(largest[members], members, **(_look(*key) | artist))
     style.whole(ax.yaxis)
     name = "largest Re λ (1/s)" if flow else "largest |μ|"
     ax.set(xlabel=name, ylabel="number of the point, from 0", title=f"{name[0].upper()}{name[1:]} at each point")
@@ -95,7 +95,14 @@ def _look(status: str, kind: str, stable: int) -> dict[str, Any]:
     marker, colour = style.kind_look(kind, stable)
     decided = status == "fixed point" and stable >= 0
     face, edge, width = (colour, style.GROUND, 0.5) if decided else ("none", colour, 1.2)
-    return {"marker": marker, "facecolors": face, "edgecolors": edge, "linewidths": width, "zorder": 3 + (not decided)}
+    return {
+        "marker": marker,
+        "s": 36,
+        "facecolors": face,
+        "edgecolors": edge,
+        "linewidths": width,
+        "zorder": 3 + (not decided),
+    }
 
 
 def _of_flow(ds: xr.Dataset) -> bool:

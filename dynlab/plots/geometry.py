@@ -119,8 +119,8 @@ def _draw_points(ds: xr.Dataset, ax: Axes, count: int, **artist: Any) -> None:
             "edgecolors": colour,
             "linewidths": 1.3,
             "zorder": 5,
+            **({"depthshade": False} if count == 3 else {}),
         }
-        look |= {"depthshade": False} if count == 3 else {}
         said = f"{words}: {growing} direction{'s grow' if growing > 1 else ' grows'}" if growing else words
         ax.scatter(*positions[members].T, label=f"{len(members)} × {said}", **look | artist)
 

@@ -102,8 +102,11 @@ def plot_end_to_end(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     for low, high, colour, name in BANDS if known.any() else ():
         edges = values.isel({schema.TIME: known}).quantile([low, high], schema.MODE).values
         ax.fill_between(times[known], *edges, color=colour, linewidth=0, label=f"{name} of the known σ")
-    options: dict[str, Any] = {"color": style.BLUE, "linewidth": 2.2, "marker": mark, "label": "largest σ"} | artist
-    ax.plot(times, values.isel(mode=0), **options)
+    ax.plot(
+        times,
+        values.isel(mode=0),
+        **{"color": style.BLUE, "linewidth": 2.2, "marker": mark, "label": "largest σ", **artist},
+    )
     ax.plot(times, values.median(schema.MODE), color=style.BLUE, marker=mark, linewidth=1, label="median σ")
     modulus = ds["log_mean_modulus"].median(schema.SAMPLE)
     ax.plot(times, modulus, color=style.VERMILION, linestyle="--", marker=mark, label="mean modulus of the eigenvalues")
@@ -114,10 +117,13 @@ def plot_end_to_end(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     else:
         vanish = bool(np.isneginf(ds["log_singular_value"].values).any())
         style.say(ax, "every σ is 0" if vanish else "no σ is known")
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=r"$\ln\,\sigma_i$ of $\partial h_t/\partial h_0$")
     samples, resolved = ds.sizes[schema.SAMPLE], int(ds["resolved"][:, -1].min())
     unknown = f"; {resolved} of {ds.sizes[schema.MODE]} σ known at the end" * (resolved < ds.sizes[schema.MODE])
-    ax.set_title((f"Median of {samples} samples" if samples > 1 else "One sample") + unknown)
+    ax.set(
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel=r"$\ln\,\sigma_i$ of $\partial h_t/\partial h_0$",
+        title=(f"Median of {samples} samples" if samples > 1 else "One sample") + unknown,
+    )
 
 
 def _as_factor(exponent: float, wide: bool) -> str:

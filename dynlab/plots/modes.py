@@ -15,10 +15,10 @@ from dynlab.words import number, of_map
 HEIGHT, ROW, FRAME = 5.2, 0.36, 1.9  # inches of a figure at least, of a table's row, and around the tables
 MOST_ROWS, MOST_CELLS = 12, 150  # of tables, and of one with its numbers written in
 CROWD = 200  # modes, beyond which those of other points are small
-FATES = {
-    "decays": ("o", style.STABLE, "decays (time constant)"),
-    "grows": ("^", style.UNSTABLE, "grows (doubling time)"),
-    "undecided": ("X", style.UNDECIDED, "growth undecided"),
+FATES = {  # marker, colour, words of the legend and of a table's row
+    "decays": ("o", style.STABLE, "decays (time constant)", "τ {}"),
+    "grows": ("^", style.UNSTABLE, "grows (doubling time)", "doubles in {}"),
+    "undecided": ("X", style.UNDECIDED, "growth undecided", "undecided"),
 }
 TABLES = {"input_share": "Share of each input (%)", "output_read": "Outputs per unit"}
 DARK = 0.6  # a shade on which letters are white
@@ -44,8 +44,11 @@ def _figure(ds: xr.Dataset, fixed_point: int | None = None, **artist: Any) -> Ax
                 _draw_table(ds, ax, name, ds[name].values[point, modes], largest)
                 ax.set_title(TABLES[name] if place == 0 else "")
                 if column == 1:
-                    ax.set_yticks(np.arange(len(modes)), [_named(ds, point, mode) for mode in modes])
-                    ax.set_ylabel(f"point {point}, {of_map(str(ds['kind'].values[point]))}")
+                    ax.set(
+                        yticks=np.arange(len(modes)),
+                        yticklabels=[_named(ds, point, mode) for mode in modes],
+                        ylabel=f"point {point}, {of_map(str(ds['kind'].values[point]))}",
+                    )
         layout.finish(ds, figure, "Modes")
     return first
 
@@ -80,7 +83,7 @@ def plot_modes(ds: xr.Dataset, ax: Axes, *, fixed_point: int | None = None, **ar
     height = np.where(np.isposinf(lasts), top, np.maximum(lasts, SHORTEST))
     fate = np.where(ds["eigenvalue"].values.imag < 0, "", ds["fate"].values)  # of a complex pair one
     numbers = np.arange(len(fate))[:, None]
-    for name, (marker, colour, words) in FATES.items():
+    for name, (marker, colour, words, _) in FATES.items():
         for place, point in enumerate(points):
             own = (fate == name) & (numbers == point)
             look: dict[str, Any] = {
@@ -145,8 +148,12 @@ def _draw_table(ds: xr.Dataset, ax: Axes, name: str, values: NDArray[np.float64]
             ax.text(column, row, said, color="white" if shade > DARK else "black", **centred)
     for row in np.flatnonzero(~known):
         ax.text((values.shape[1] - 1) / 2, float(row), "not interpreted", color=style.GREY, **centred)
-    ax.set(yticks=[], xlabel=f"number of the {name.partition('_')[0]}")
-    ax.set_xticks(np.arange(values.shape[1]) if values.shape[1] <= MOST_ROWS else [0, values.shape[1] - 1])
+    columns = values.shape[1]
+    ax.set(
+        xticks=np.arange(columns) if columns <= MOST_ROWS else [0, columns - 1],
+        xlabel=f"number of the {name.partition('_')[0]}",
+        yticks=[],
+    )
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
@@ -160,8 +167,7 @@ def _rows(ds: xr.Dataset, point: int, most: int) -> NDArray[np.int64]:
 def _named(ds: xr.Dataset, point: int, mode: int) -> str:
     turning, long = abs(float(ds["frequency"].values[point, mode])), number(float(_lasts(ds)[point, mode]), 3)
     unit = "s" if ds["time_constant"].attrs["units"] == schema.SECOND else "steps"
-    words = {"decays": f"τ {long} {unit}", "grows": f"doubles in {long} {unit}", "undecided": "undecided"}
-    said = words[str(ds["fate"].values[point, mode])]
+    said = FATES[str(ds["fate"].values[point, mode])][3].format(f"{long} {unit}")
     return f"{said}, f {number(turning, 3)}" if turning > 0 else said
 
 

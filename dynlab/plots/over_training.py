@@ -83,8 +83,9 @@ def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist
     values = ds[curve["variable"]].isel(curve["isel"]).transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
     stable = ds["stable"].transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
     for value, (colour, marker, word) in STABILITY.items():
-        look = {"color": colour, "marker": marker, "label": word}
-        _scatter(ds, ax, np.abs(values), stable == value, **look | artist)
+        _scatter(
+            ds, ax, np.abs(values), stable == value, **{"color": colour, "marker": marker, "label": word, **artist}
+        )
     ax.axhline(1, color=style.BLACK, lw=1, ls=":", zorder=1, label="modulus 1")
 
 
@@ -93,8 +94,8 @@ def _draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, **artist
     kinds, settings = ds["bifurcation_kind"].values, schema.settings(ds)
     found = sorted(set(kinds.ravel()) - {"not there"})
     for number, kind in enumerate(found):
-        look = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS[kind]["marker"]}
-        look["label"] = WORDS.get(kind, kind)
+        colour, marker = style.CYCLE[number % len(style.CYCLE)], MARKERS[kind]["marker"]
+        look = {"color": colour, "marker": marker, "label": WORDS.get(kind, kind)}
         _scatter(ds, ax, ds["bifurcation_parameter"].values, kinds == kind, **look | artist)
     if not found:
         ax.plot([], [], ls="none", label="no bifurcation was found")

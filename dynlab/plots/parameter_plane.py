@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap, TwoSlopeNorm
-from matplotlib.patches import Patch
 
 from dynlab import schema
 from dynlab.plots import layout, style
@@ -91,6 +90,6 @@ def _draw_periods(ds: xr.Dataset, ax: Axes) -> None:
         shading="nearest",
         rasterized=True,
     )
-    patches = [Patch(fc=colours[there], ec=style.GREY, lw=0.6, label=words[there]) for there in np.unique(numbers)]
+    patches = [style.patch(colours[there], words[there]) for there in np.unique(numbers)]
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), title="What orbits settle to")
     style.legend_below(ax, 3, handles=patches)

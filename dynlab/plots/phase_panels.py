@@ -35,21 +35,17 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
     labels = style.entries(*drawn)
     kept = {text: handle for text, handle in labels.items() if not text.startswith(OWNERS)}
     undecided = any(line.get_fillstyle() == "left" for small in drawn for line in small.lines)
-    for text, stable in MARKERS.items():
-        if undecided or stable >= 0:
-            kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, phase_portrait.FLOW_SIZE))
+    looks = {
+        text: phase_portrait.marker(stable, phase_portrait.FLOW_SIZE)
+        for text, stable in MARKERS.items()
+        if undecided or stable >= 0
+    }
     if "flow: center" in labels:
-        kept["center"] = Line2D(
-            [], [], linestyle="none", **phase_portrait.marker(1, phase_portrait.FLOW_SIZE) | phase_portrait.CENTER
-        )
+        looks["center"] = phase_portrait.marker(1, phase_portrait.FLOW_SIZE) | phase_portrait.CENTER
     if any(text.startswith(OWNERS[2]) for text in labels):
-        kept["small: of Euler's map"] = Line2D(
-            [],
-            [],
-            linestyle="none",
-            **phase_portrait.marker(0, phase_portrait.MAP_SIZE) | {"markeredgecolor": style.BLACK},
-        )
-    return kept
+        hollow = phase_portrait.marker(0, phase_portrait.MAP_SIZE)
+        looks["small: of Euler's map"] = hollow | {"markeredgecolor": style.BLACK}
+    return kept | {text: Line2D([], [], linestyle="none", **look) for text, look in looks.items()}
 
 
 def panel(ds: xr.Dataset, letter: str) -> xr.Dataset:

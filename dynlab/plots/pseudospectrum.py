@@ -27,8 +27,8 @@ SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has n
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    near: list[layout.Panel] = [(_draw_close_up, artist)] * bool(np.isfinite(ds["close_up_half_width"]))
-    drawn = [(plot_pseudospectrum, artist), *near, (_draw_powers, {})]
+    near = [(_draw_close_up, artist)] * bool(np.isfinite(ds["close_up_half_width"]))
+    drawn: list[layout.Panel] = [(plot_pseudospectrum, artist), *near, (_draw_powers, {})]
     return layout.panels(ds, drawn, (WIDTH, TALLER if near else LOW), "Pseudospectrum")
 
 
@@ -54,8 +54,8 @@ def plot_pseudospectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         The panel of the complex plane.
     """
     plane = ds["smallest_singular_value"].transpose(schema.Y, schema.X)
-    _draw_plane(ds, ax, plane.values, ds[schema.X].values, ds[schema.Y].values, **artist)
-    ax.set_title("Where errors of norm ε move eigenvalues")
+    title = "Where errors of norm ε move eigenvalues"
+    _draw_plane(ds, ax, plane.values, ds[schema.X].values, ds[schema.Y].values, title, **artist)
     if np.isfinite(ds["close_up_half_width"]):
         point, half = complex(ds["instability_point"]), float(ds["close_up_half_width"])
         square = (point.real - half, point.imag - half), 2 * half, 2 * half
@@ -69,14 +69,15 @@ def _draw_close_up(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     plane = ds[CLOSE_UP].transpose(schema.CLOSE_Y, schema.CLOSE_X).values
     point, half = complex(ds["instability_point"]), float(ds["close_up_half_width"])
     x, y = point.real + half * np.linspace(-1, 1, plane.shape[1]), point.imag + half * np.linspace(-1, 1, len(plane))
-    _draw_plane(ds, ax, plane, x, y, **artist)
+    _draw_plane(ds, ax, plane, x, y, "Close-up: where the border is reached", **artist)
     _draw_reach(ds, ax, plane, x, y)
-    ax.set(title="Close-up: where the border is reached")
     ax.locator_params(nbins=5)
     ax.ticklabel_format(useOffset=False)
 
 
-def _draw_plane(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: np.ndarray, **artist: Any) -> None:
+def _draw_plane(
+    ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: np.ndarray, title: str, **artist: Any
+) -> None:
     """σ_min (y, x) over a window, the eigenvalues, the numerical range, the stable region."""
     rounding = SMALLEST * float(np.abs(ds["numerical_range"].values).max(initial=0.0)) + np.finfo(float).tiny
     heights = np.log10(np.maximum(plane, rounding))
@@ -92,15 +93,16 @@ def _draw_plane(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: n
     else:
         ax.plot(CIRCLE.real, CIRCLE.imag, color=style.BLACK, lw=1.2, label="|z| = 1: stable inside")
     values = ds["eigenvalue"].values
-    look: dict[str, Any] = {"marker": "o", "color": "black", "mec": "white", "ls": "none", "zorder": 5}
-    look |= {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}
-    ax.plot(values.real, values.imag, label="eigenvalues", **look | artist)
+    size = {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}
+    look = {"marker": "o", "color": "black", "mec": "white", "ls": "none", "zorder": 5, **size, **artist}
+    ax.plot(values.real, values.imag, label="eigenvalues", **look)
     ax.set(
         xlim=x[[0, -1]],
         ylim=y[[0, -1]],
         aspect="equal",
         xlabel=style.label(ds[schema.X]),
         ylabel=style.label(ds[schema.Y]),
+        title=title,
     )
 
 

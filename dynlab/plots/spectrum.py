@@ -20,15 +20,15 @@ CELLS = 100  # in each direction
 WHOLE, ROOM = 1.15, 1.15  # half the width of the window around the whole unit circle; times what is shown
 NEAR_ONE = 0.35  # eigenvalues that are all this near to 1 are shown closer up
 PANEL = (5.0, 4.0)  # inches, of one
-SIZE = (9.6, 4.0)  # of two beside each other
+SIZE = (9.6, 8.0)  # of three or four
 FEW_MODES = 4  # modes, each of which has its own line; of more bands are drawn
 DASHES = ("-", (0, (4, 4)), (4, (2, 6)), (0, (1, 7)))  # of each line, so that those that coincide are all seen
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     flow = [(plot_flow_spectrum, artist)] * ("flow_eigenvalue" in ds)
-    drawn = [(plot_spectrum, artist), *flow, (plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
-    return layout.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
+    over_time: list[layout.Panel] = [(plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
+    return layout.panels(ds, [(plot_spectrum, artist), *flow, *over_time], SIZE, "Spectrum")
 
 
 @layout.picture(needs=["eigenvalue", "spectral_radius"], figure=_figure)
@@ -107,8 +107,7 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     if ds.sizes[schema.MODE] <= FEW_MODES:
         for mode, one in enumerate(values.median(schema.SAMPLE).values.T):
             name = f"${'λ' if is_flow else 'μ'}_{mode + 1}$"
-            look: dict[str, Any] = {"color": style.CYCLE[mode], "ls": DASHES[mode], "label": name}
-            ax.plot(times, one, **look | line)
+            ax.plot(times, one, **{"color": style.CYCLE[mode], "ls": DASHES[mode], "label": name} | line)
     else:
         for low, high, colour, name in BANDS:
             edges = values.quantile([low, high], [schema.SAMPLE, schema.MODE]).values
@@ -177,14 +176,18 @@ def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> None:
     # Mixed, so that late points do not hide the early ones under them; the same way each time.
     order = np.random.default_rng(0).permutation(len(values))
     times = ds[schema.TIME].values
-    options: dict[str, Any] = {
-        "c": steps[order],
-        "s": 3 if len(values) > FEW else 14,
-        "cmap": style.from_ground(),
-        "norm": Normalize(times[0] - 0.5, times[-1] + 0.5),  # half a step, for a single one
-        "linewidths": 0,
-        "rasterized": True,  # thousands of points
-        "zorder": 2,
-    }
-    drawn = ax.scatter(values[order].real, values[order].imag, **options | artist)
+    drawn = ax.scatter(
+        values[order].real,
+        values[order].imag,
+        **{
+            "c": steps[order],
+            "s": 3 if len(values) > FEW else 14,
+            "cmap": style.from_ground(),
+            "norm": Normalize(times[0] - 0.5, times[-1] + 0.5),  # half a step, for a single one
+            "linewidths": 0,
+            "rasterized": True,  # thousands of points
+            "zorder": 2,
+            **artist,
+        },
+    )
     ax.figure.colorbar(drawn, label=style.label(ds[schema.TIME]), ticks=MaxNLocator(5, integer=True), **bar)

@@ -34,13 +34,14 @@ ROOM, HIGH = 0.18, 0.35  # of a row's range on each side, where an interval with
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    drawn: list[layout.Panel] = []
-    if "region" in ds:
-        drawn = [(plot_step_region, artist), (plot_step_region, artist | {"close_up": True})]
-        drawn += [(plot_critical_steps, {})] * (ds["stable"].size > 1)
-        drawn += [(plot_diffusion_plane, {})] * ("plane_modulus" in ds)
-    bounds = ds.sizes[schema.BOUND] > 1 or not drawn
-    drawn += [(plot_theory_bounds, {})] * bounds
+    region = "region" in ds
+    bounds = ds.sizes[schema.BOUND] > 1 or not region
+    drawn: list[layout.Panel] = [
+        *[(plot_step_region, artist), (plot_step_region, artist | {"close_up": True})] * region,
+        *[(plot_critical_steps, {})] * (region and ds["stable"].size > 1),
+        *[(plot_diffusion_plane, {})] * (region and "plane_modulus" in ds),
+        *[(plot_theory_bounds, {})] * bounds,
+    ]
     size = 2 * PANEL[0], PANEL[1] * ((len(drawn) + 1 + bounds) // 2)
     return layout.panels(ds, drawn, size, "Stability of a step", alone=bounds)
 
@@ -92,11 +93,16 @@ def plot_step_region(ds: xr.Dataset, ax: Axes, *, close_up: bool = False, **arti
         ax.contour(x, y, heights, [1.0], colors=[style.BLACK], linewidths=1.2)
     style.cross(ax)
     _draw_points(ds, ax, **artist)
-    ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], xlabel="Re ελ", ylabel="Im ελ")
-    ax.locator_params(axis="x", nbins=5)
     shaded = f"{capital(LOOKS[schema.settings(ds)['integrator']]['label'])}, shaded: |R(ελ)| ≤ 1"
-    ax.set_title("Near 0, each axis on its own scale" if close_up else shaded)
-    ax.set_aspect("auto" if close_up else "equal")
+    ax.set(
+        xlim=x[[0, -1]],
+        ylim=y[[0, -1]],
+        aspect="auto" if close_up else "equal",
+        xlabel="Re ελ",
+        ylabel="Im ελ",
+        title="Near 0, each axis on its own scale" if close_up else shaded,
+    )
+    ax.locator_params(axis="x", nbins=5)
     style.legend_below(ax, 3, markerscale=1.5)
 
 
@@ -113,8 +119,13 @@ def _draw_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         if len(shown):
             seen = np.random.default_rng(0).choice(shown, min(len(shown), MOST_POINTS), replace=False)
             label = f"{word} ({share(len(shown) / np.isfinite(z).sum())})"
-            look: dict[str, Any] = {"color": colour, "marker": marker, "s": size, "rasterized": True}
-            ax.scatter(seen.real, seen.imag, zorder=4 - side, label=label, **look | edge | artist)
+            ax.scatter(
+                seen.real,
+                seen.imag,
+                zorder=4 - side,
+                label=label,
+                **{"color": colour, "marker": marker, "s": size, "rasterized": True, **edge, **artist},
+            )
 
 
 @layout.picture(

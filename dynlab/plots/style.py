@@ -18,6 +18,7 @@ from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap, get_named_colors_mapping, to_hex
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
@@ -191,6 +192,11 @@ def from_ground() -> ListedColormap:
 def whole(axis: Axis, **options: Any) -> None:
     """Set ticks at whole numbers; `options` as `MaxNLocator` takes them."""
     axis.set_major_locator(MaxNLocator(integer=True, **options))
+
+
+def patch(colour: Any, label: str) -> Patch:
+    """Return an area of a legend, with a thin edge."""
+    return Patch(facecolor=colour, edgecolor="none" if colour == "none" else GREY, lw=0.6, label=label)
 
 
 def cross(ax: Axes) -> None:

@@ -38,8 +38,9 @@ def plot_tangent_map(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """
     x, y, error = ds[schema.X].values, ds[schema.Y].values, ds["linear_error"].values
     top = float(np.clip(error.max(), SMALLEST_SHADE, LARGEST_SHADE))
-    look: dict[str, Any] = {"cmap": "Greys", "vmin": 0, "vmax": top, "shading": "nearest", "alpha": LIGHT}
-    shade = ax.pcolormesh(x, y, error, rasterized=True, zorder=0, **look)
+    shade = ax.pcolormesh(
+        x, y, error, cmap="Greys", vmin=0, vmax=top, shading="nearest", alpha=LIGHT, rasterized=True, zorder=0
+    )
     extend = "max" if error.max() > top else "neither"
     ax.figure.colorbar(shade, ax=ax, label=style.label(ds["linear_error"]), shrink=0.8, pad=0.02, extend=extend)
     if error.max() > ERROR_LINE:

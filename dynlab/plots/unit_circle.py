@@ -17,8 +17,7 @@ def draw_circle(ax: Axes, **look: Any) -> None:
     """Draw the circle, thin and grey and below all points, and its inside shaded."""
     line = np.concatenate([FINE, CIRCLE[CIRCLE.real < FINE.real[0]], FINE[:1]])
     ax.fill(line.real, line.imag, color=style.SHADED, lw=0, zorder=0)
-    options: dict[str, Any] = {"color": style.GREY, "linewidth": 0.8, "zorder": 1} | look
-    ax.plot(line.real, line.imag, **options)
+    ax.plot(line.real, line.imag, **{"color": style.GREY, "linewidth": 0.8, "zorder": 1, **look})
 
 
 def show(ax: Axes, values: NDArray[np.complex128], symbol: str, held: float = 1.0) -> None:
