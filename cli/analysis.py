@@ -75,7 +75,7 @@ class AnalysisCommand(Command):
         source, own = self.asked(ctx)
         files.check_not_read((*source.checkpoints, source.inputs or ""))
         source.check(optional=self.optional)
-        follows = ctx.params.get("over") is not None
+        follows = ctx.params.get("over")
         return files.emit(over_step(self.function, source, own) if follows else self.function(source, **own))
 
     def result(self, words: Iterable[str], **said: Any) -> CommandResult:
@@ -183,7 +183,6 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any]) -> Comman
     """
     from dynlab.checkpoints.of_run import read_run
     from dynlab.diagnostics.over_training.over_training import joined
-    from dynlab.plots.over_training import plot_over_training
 
     if not source.checkpoints:
         raise UserError("--over step follows a training: name its folder, or its checkpoints.")
@@ -194,4 +193,4 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any]) -> Comman
         results = {step: function(sources[step], **own).dataset for step in through(sources)}
     ds = joined(results, {each.step: each.checkpoint.source for each in snapshots})
     run = Path(snapshots[0].path).absolute().parent.name or "run"
-    return CommandResult(ds, plot_over_training, f"{run}-over-step")
+    return CommandResult(ds, dl.plot_over_training, f"{run}-over-step")

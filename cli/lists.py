@@ -1,10 +1,10 @@
 """`dynlab inspect` and `dynlab list`: what is in a checkpoint, and what there is by name."""
 
-import inspect as signatures
 from typing import Any
 
 import click
 
+from dynlab.arguments import about
 from dynlab.errors import lookup
 
 from .options import networks
@@ -128,7 +128,7 @@ def _entries(what: str) -> list[dict[str, Any]]:
         case "tasks":
             from dynlab.tasks import TASKS
 
-            return [_task(name, lookup(TASKS, name, "task")) for name in TASKS]
+            return [about(name, lookup(TASKS, name, "task")) for name in TASKS]
         case "zoo":
             from dynlab import zoo
 
@@ -145,8 +145,3 @@ def _entries(what: str) -> list[dict[str, Any]]:
         }
         for name, one in PRESETS.items()
     ]
-
-
-def _task(name: str, make: Any) -> dict[str, Any]:
-    settings = {key: parameter.default for key, parameter in signatures.signature(make).parameters.items()}
-    return {"name": name, "what": (signatures.getdoc(make) or "").partition("\n")[0], "settings": settings}

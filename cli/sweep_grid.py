@@ -1,7 +1,6 @@
 """A sweep's grid and its cells: options that take one value, settings of a system, and checkpoints are its axes."""
 
 import hashlib
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ import xarray as xr
 from click.core import ParameterSource
 
 import dynlab
+from dynlab.arguments import takes
 from dynlab.errors import UserError, entry, lookup
 from dynlab.sweep import Axis
 from dynlab.systems import SYSTEMS
@@ -65,8 +65,7 @@ def _before(command: click.Command, given: Mapping[str, Any]) -> dict[str, str]:
     """Return what stands before a value of each name that may be swept."""
     found = {}
     if given.get("factory") and not given.get("checkpoints"):
-        made = lookup(SYSTEMS, given["factory"], "system")
-        found = {name: f"--set={name}=" for name in inspect.signature(made).parameters}
+        found = {name: f"--set={name}=" for name in takes(SYSTEMS, given["factory"], "system")}
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in OF_ONE]
     single = [each for each in options if not (each.is_flag or each.multiple or isinstance(each.type, click.Path))]
     flags = {each.opts[0].lstrip("-").replace("-", "_"): each.opts[0] for each in single}

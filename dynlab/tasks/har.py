@@ -100,8 +100,7 @@ def har2(
     UserError
         If the data set is not to be had.
     """
-    settings = {"seed": seed, "retrain": retrain, "standardise": standardise}
-    return _make("har2", settings, load(data_dir, download=download))
+    return _make("har2", load(data_dir, download=download), seed=seed, retrain=retrain, standardise=standardise)
 
 
 def har6(
@@ -128,11 +127,10 @@ def har6(
     UserError
         If the data set is not to be had.
     """
-    settings = {"seed": seed, "retrain": retrain, "standardise": standardise}
-    return _make("har6", settings, load(data_dir, download=download))
+    return _make("har6", load(data_dir, download=download), seed=seed, retrain=retrain, standardise=standardise)
 
 
-def _make(name: str, settings: dict[str, Any], found: tuple[dict[str, np.ndarray], str]) -> Task:
+def _make(name: str, found: tuple[dict[str, np.ndarray], str], **settings: Any) -> Task:
     signals, origin = found
     train, test = (
         Split(signals[f"x_{part}"], classes(name, signals[f"y_{part}"]), signals[f"subject_{part}"]) for part in SPLITS

@@ -13,7 +13,7 @@ from dynlab import checkpoints
 from dynlab.errors import UserError
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches
-from dynlab.training.network import Network, loss_of, metric_of, training_loss
+from dynlab.training.network import Network, loss_of, metric_of
 from dynlab.training.settings import PLATEAU, Settings
 
 VALIDATION_LOSS, VALIDATION_METRIC = "validation_loss", "validation_metric"
@@ -74,7 +74,7 @@ class Training(LightningModule):
         inputs, targets = batch
         answers, last = self.network.carried(inputs, self._start(self._state, index, inputs))
         self._state = last.detach()
-        loss = training_loss(self.task, answers, targets, self.settings)
+        loss = loss_of(self.task, answers, targets, self.settings)
         self.loss_sum += len(inputs) * loss.detach()
         self.sequences += len(inputs)
         rate = self.trainer.optimizers[0].param_groups[0]["lr"]
@@ -93,9 +93,7 @@ class Training(LightningModule):
 
     def _start(self, state: Tensor | None, index: int, inputs: Tensor) -> Tensor | None:
         """Return where a batch starts: at what the one before it ended in, where states are carried."""
-        if state is None or index == 0 or not self.settings.carry:
-            return None
-        return state[: len(inputs)]
+        return state[: len(inputs)] if state is not None and index and self.settings.carry else None
 
     def configure_optimizers(self) -> Any:
         system = self.network.system

@@ -103,7 +103,7 @@ def stored_run(folder: Path) -> tuple[Run, Writes]:
         raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        settings, writes = Settings.of(stored.pop("settings")), Writes(**stored.pop("writes"))
+        settings, writes = Settings(**stored.pop("settings")), Writes(**stored.pop("writes"))
         stored.pop("devices", None)  # of older runs
         return Run(settings=settings, **stored), writes
     except (ValueError, TypeError, LookupError, AttributeError) as error:
