@@ -1,11 +1,9 @@
 """`dynlab inspect` and `dynlab list`: what is in a checkpoint, and what there is by name."""
 
+from pkgutil import resolve_name
 from typing import Any
 
 import click
-
-from dynlab.arguments import about
-from dynlab.errors import lookup
 
 from .options import networks
 from .output import echo, print_json, print_table
@@ -18,12 +16,15 @@ OF_A_SYSTEM = {
     "parameters": "parameters",
     "dtype": "dtype",
 }
-UNITS, INPUTS = 64, 3  # at which parameters are counted
+# What lists each kind of thing, as "module:function", and the columns of its table.
 LISTED = {
-    "systems": ["name", "kind", "state_size", "parameters", "bounded", "program", "what"],
-    "tasks": ["name", "what"],
-    "zoo": ["name", "system", "task", "test_accuracy", "cell_parameters", "seed"],
-    "presets": ["name", "system", "task", "row of", "reported"],
+    "systems": (
+        "dynlab.systems.examples:listed",
+        ["name", "kind", "state_size", "parameters", "bounded", "program", "what"],
+    ),
+    "tasks": ("dynlab.tasks:listed", ["name", "what"]),
+    "zoo": ("dynlab.zoo:entries", ["name", "system", "task", "test_accuracy", "cell_parameters", "seed"]),
+    "presets": ("dynlab.training.presets:listed", ["name", "system", "task", "row of", "reported"]),
 }
 
 
@@ -111,37 +112,9 @@ def listing(what: str, as_json: bool) -> None:
     """
     import pandas as pd
 
-    found = _entries(what)
+    place, columns = LISTED[what]
+    found = resolve_name(place)()
     if as_json:
         print_json(found)
     else:
-        print_table(pd.DataFrame(found).filter(LISTED[what]))
-
-
-def _entries(what: str) -> list[dict[str, Any]]:
-    match what:
-        case "systems":
-            from dynlab.systems import SYSTEMS
-            from dynlab.systems.examples import facts
-
-            return [facts(name, INPUTS, UNITS) for name in SYSTEMS]
-        case "tasks":
-            from dynlab.tasks import TASKS
-
-            return [about(name, lookup(TASKS, name, "task")) for name in TASKS]
-        case "zoo":
-            from dynlab import zoo
-
-            return zoo.entries()
-    from dynlab.training import PRESETS
-
-    return [
-        {
-            "name": name,
-            "system": one.system,
-            "task": one.task,
-            "row of": one.source or "the zoo",
-            "reported": one.reported,
-        }
-        for name, one in PRESETS.items()
-    ]
+        print_table(pd.DataFrame(found).filter(columns))

@@ -73,6 +73,11 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
     }
 
 
+def listed() -> list[dict[str, Any]]:
+    """Return the facts of every system, of 64 units and 3 inputs."""
+    return [facts(name, units=64) for name in SYSTEMS]
+
+
 def _is_traced(system: System) -> bool:
     try:
         system.double().program(torch.zeros(system.input_size, dtype=torch.float64))

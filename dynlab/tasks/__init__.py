@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dynlab.arguments import bound, check_at_least
+from dynlab.arguments import about, bound, check_at_least
 from dynlab.errors import lookup
 from dynlab.tasks.driving import Driving, driving_inputs
 from dynlab.tasks.task import Split, Task
@@ -64,3 +64,8 @@ def create(name: str, **settings: Any) -> Task:
     check_at_least(0, seed=chosen["seed"])
     task: Task = make(**chosen)
     return task
+
+
+def listed() -> list[dict[str, Any]]:
+    """Return the name of every task, what it is, and its settings with their defaults."""
+    return [about(name, lookup(TASKS, name, "task")) for name in TASKS]

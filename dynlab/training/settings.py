@@ -1,7 +1,7 @@
 """The settings of a training: every number of it in one place, checked before anything starts."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import huber_loss, l1_loss, mse_loss, smooth_l1_loss
 
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError, entry
 from dynlab.training.optimizers import OPTIMIZERS, SideBySide, optimizer_named
 
 MOST_THREADS = 1024
@@ -143,12 +143,9 @@ class Settings:
             for names, is_within, words in RANGES
             for name in names
         )
-        named: dict[str, Iterable[str]] = {"optimizer": OPTIMIZERS, "constrained_optimizer": OPTIMIZERS}
-        named |= {"precision": PRECISIONS, "schedule": SCHEDULES, "loss": LOSSES}
-        for name, allowed in named.items():
-            value = getattr(self, name)
-            if value is not None and value not in allowed:
-                raise unknown(name.replace("_", " "), value, allowed)
+        for name, table in TABLES.items():
+            if getattr(self, name) is not None:
+                entry(table, getattr(self, name), name.replace("_", " "))
         refuse(
             (
                 getattr(self, name) != getattr(Settings, name) and not {getattr(self, one) for one in of} & set(values),
@@ -228,6 +225,14 @@ SCHEDULES: dict[str, Callable[[Settings, int, int], float]] = {
     "halve": lambda asked, step, each: 0.5 ** (step // (asked.halve_every * each)),
     "tenth": lambda asked, step, each: 0.1 ** (step // (asked.halve_every * each)),
     PLATEAU: lambda asked, step, each: 1.0,  # the training halves, when it has seen the validation
+}
+# Settings that name an entry of a table.
+TABLES: dict[str, Mapping[str, Any]] = {
+    "optimizer": OPTIMIZERS,
+    "constrained_optimizer": OPTIMIZERS,
+    "precision": PRECISIONS,
+    "schedule": SCHEDULES,
+    "loss": LOSSES,
 }
 
 

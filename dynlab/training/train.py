@@ -173,11 +173,10 @@ def _carry_out(
         check_of_run(stored, facts["command"])
         network.system.load_state_dict(stored["dynlab"]["state_dict"])
         network.readout.load_state_dict(stored["dynlab"]["readout"])
-        found: dict[str, Any] = {"epoch": stored["epoch"] + 1}
+        facts = facts | {"epoch": stored["epoch"] + 1}
         for name, split in (("validation", task.validation), ("test", task.test)):
             if split is not None:
                 scores = evaluate(network, task, split, run.settings.carry)
-                found |= {f"{name}_{key}": value for key, value in scores.items()}
-    facts = facts | found
+                facts |= {f"{name}_{key}": value for key, value in scores.items()}
     document = checkpoints.document(network.system, network.readout, {"name": task.name} | task.settings, facts)
     return Result(checkpoints.write(folder / NETWORK_FILE, document), facts)
