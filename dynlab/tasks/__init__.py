@@ -1,6 +1,6 @@
 """Tasks that networks are trained on and driven by: real data sets and generators, one a file. The table is `TASKS`."""
 
-from typing import Any
+from typing import Any, cast
 
 from dynlab.arguments import about, bound, check_at_least
 from dynlab.errors import lookup
@@ -62,8 +62,7 @@ def create(name: str, **settings: Any) -> Task:
     make = lookup(TASKS, name, "task")
     chosen = bound("task", name, make, settings)
     check_at_least(0, seed=chosen["seed"])
-    task: Task = make(**chosen)
-    return task
+    return cast(Task, make(**chosen))
 
 
 def listed() -> list[dict[str, Any]]:

@@ -116,9 +116,8 @@ def read(
         for name, checksum in dataset.files.items():
             if hashlib.sha256(contents[name]).hexdigest() != checksum:
                 raise ValueError(f"{name} does not have its official checksum")
-    sums = hashlib.sha256("".join(dataset.files.values()).encode())
-    source = {"origin": ", ".join(path.name for path in paths), "sha256": sums.hexdigest()}
-    return list(contents.values()), source
+    checksum = hashlib.sha256("".join(dataset.files.values()).encode()).hexdigest()
+    return list(contents.values()), {"origin": ", ".join(path.name for path in paths), "sha256": checksum}
 
 
 def members(path: Path) -> Iterator[Member]:

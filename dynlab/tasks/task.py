@@ -44,8 +44,7 @@ class Split:
         return len(self.inputs)
 
     def __getitem__(self, which: np.ndarray | slice) -> "Split":
-        subjects = None if self.subjects is None else self.subjects[which]
-        return Split(self.inputs[which], self.targets[which], subjects)
+        return Split(self.inputs[which], self.targets[which], None if self.subjects is None else self.subjects[which])
 
     def made_by(self, make: Callable[[np.ndarray], np.ndarray], sizes: tuple[int, ...]) -> "Split":
         """Return the split whose inputs are made of the numbers that stand in their place; see `OnDemand`."""

@@ -120,9 +120,8 @@ class Training(LightningModule):
             self.lowest.copy_(found)
             return
         self.halvings += 1
-        for optimizer in self.trainer.optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] *= 0.5
+        for group in self.trainer.optimizers[0].param_groups:
+            group["lr"] *= 0.5
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["dynlab"] = checkpoints.document(

@@ -51,8 +51,7 @@ def prepare(
     if "data_dir" in run.task_settings:
         raise UserError("data_dir is no setting of a run: name the folder of the data with --data-dir or DYNLAB_DATA.")
     with working(f"Reading {run.task}", quiet=not (progress or say)):
-        given = {"seed": run.settings.seed} | dict(run.task_settings)
-        task = tasks.create(run.task, **given, data_dir=data_dir)
+        task = tasks.create(run.task, **{"seed": run.settings.seed, **run.task_settings}, data_dir=data_dir)
     task.augmentation(run.settings.augment)
     _check_task(run.settings, task)
     with torch.random.fork_rng(devices=[]):

@@ -85,8 +85,7 @@ class Run:
             if value is True:
                 words += [option(entry.name)]
             elif value != entry.default:
-                text = ",".join(value) if isinstance(value, tuple) else str(value)
-                words += [option(entry.name), text]
+                words += [option(entry.name), ",".join(value) if isinstance(value, tuple) else str(value)]
         return shlex.join(words)
 
 

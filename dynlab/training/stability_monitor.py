@@ -105,14 +105,17 @@ class StabilityMonitor(Callback):
         inputs = torch.cat(self._heard[0], dim=1)[: self.samples]
         self._heard.clear()
         with torch.random.fork_rng(devices=[]), one_torch_thread():
-            system = part_system(copied(self._part(pl_module)), self._chosen)
-            values, self.failure = measure(system, inputs.to(torch.float64), self.times)
+            values = self._measured(pl_module, inputs.to(torch.float64))
         pl_module.log_dict(values, logger=False, rank_zero_only=True, batch_size=1)
         for logger in trainer.loggers:  # whatever steps the trainer logs
             logger.log_metrics(values, trainer.global_step - 1)
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         self._listening.close()
+
+    def _measured(self, module: LightningModule, inputs: Tensor) -> dict[str, float]:
+        found, self.failure = measure(part_system(copied(self._part(module)), self._chosen), inputs, self.times)
+        return found
 
     def _part(self, module: LightningModule) -> Any:
         return unwrapped(module).get_submodule(self._chosen.prefix)
