@@ -8,18 +8,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dynlab.checkpoints.inert import Foreign
+from dynlab.checkpoints.inert import DTYPES, Foreign
 from dynlab.checkpoints.naming import Choice
 from dynlab.errors import UserError, one_line
 from dynlab.systems import Map, create
 from dynlab.words import joined
 
 _PARAMETER = re.compile(r"(?:(?P<prefix>.+)\.)?(?P<part>(?:weight|bias)_(?:ih|hh|hr))(?:_l\d{1,18}(?:_reverse)?)?")
-
-PLAIN = (
-    *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
-    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
-)
 
 DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
 # Rows of weight_hh in units of the hidden size, to torch's layer and cell.
@@ -227,7 +222,7 @@ def encoders(tensors: Mapping[str, Tensor], found: Layer) -> list[str]:
 
 def is_plain(value: Tensor) -> bool:
     """Tell if a tensor is an ordinary one: dense, with its numbers in memory, of a type that torch computes with."""
-    return value.layout == torch.strided and value.dtype in PLAIN and not (value.is_meta or value.is_nested)
+    return value.layout == torch.strided and value.dtype in DTYPES.values() and not (value.is_meta or value.is_nested)
 
 
 def is_real(value: Tensor) -> bool:
