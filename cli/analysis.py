@@ -118,8 +118,11 @@ def analysis(
     names = frozenset(options)
     how: dict[str, Any] = {"metavar": "A B", "nargs": 2} if pair else {"metavar": "[CKPT]", "nargs": -1}
     argument = click.Argument(["checkpoints"], shell_complete=networks, required=pair, **how)
-    params: list[click.Parameter] = [*[argument] * ("checkpoints" in names), *[OVER] * over]
-    params += shared({*names, *OUTPUT}, **changed, output=WRITES[output][1])
+    params = [
+        *[argument] * ("checkpoints" in names),
+        *[OVER] * over,
+        *shared({*names, *OUTPUT}, **changed, output=WRITES[output][1]),
+    ]
     about = {"names": names, "writes": output, "pair": pair, "optional": optional}
     return click.command(name, cls=AnalysisCommand, params=params, **about)
 

@@ -146,7 +146,6 @@ class Training(LightningModule):
         """Give dropout the generator's state that the checkpoint holds, after all that may have drawn from it."""
         if self._generator_state is not None:
             torch.set_rng_state(self._generator_state)
-            self._generator_state = None
 
 
 def check_of_run(stored: Mapping[str, Any], command: str) -> None:
