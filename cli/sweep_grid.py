@@ -63,13 +63,14 @@ def grid_of(name: str, arguments: Sequence[str], texts: Sequence[str]) -> tuple[
 
 def _before(command: click.Command, given: Mapping[str, Any]) -> dict[str, str]:
     """Return what stands before a value of each name that may be swept."""
-    found = {}
-    if given.get("factory") and not given.get("checkpoints"):
-        found = {name: f"--set={name}=" for name in takes(SYSTEMS, given["factory"], "system")}
+    is_named = given.get("factory") and not given.get("checkpoints")
+    settings = takes(SYSTEMS, given["factory"], "system") if is_named else ()
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in OF_ONE]
     single = [each for each in options if not (each.is_flag or each.multiple or isinstance(each.type, click.Path))]
     flags = {each.opts[0].lstrip("-").replace("-", "_"): each.opts[0] for each in single}
-    return found | {name: f"{flag}=" if flag.startswith("--") else flag for name, flag in flags.items()}
+    return {name: f"--set={name}=" for name in settings} | {
+        name: f"{flag}=" if flag.startswith("--") else flag for name, flag in flags.items()
+    }
 
 
 def axis(text: str) -> Axis:

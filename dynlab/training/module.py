@@ -85,11 +85,14 @@ class Training(LightningModule):
     def validation_step(self, batch: tuple[Tensor, Tensor], index: int) -> None:
         inputs, targets = batch
         answers, self._held_state = self.trained.carried(inputs, self._start(self._held_state, index, inputs))
-        found = {
-            VALIDATION_LOSS: loss_of(self.task, answers, targets),
-            VALIDATION_METRIC: metric_of(self.task, answers, targets),
-        }
-        self.log_dict(found, prog_bar=True, batch_size=len(inputs))
+        self.log_dict(
+            {
+                VALIDATION_LOSS: loss_of(self.task, answers, targets),
+                VALIDATION_METRIC: metric_of(self.task, answers, targets),
+            },
+            prog_bar=True,
+            batch_size=len(inputs),
+        )
 
     def _start(self, state: Tensor | None, index: int, inputs: Tensor) -> Tensor | None:
         """Return where a batch starts: at what the one before it ended in, where states are carried."""

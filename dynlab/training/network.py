@@ -56,8 +56,7 @@ class Network(nn.Module):
         self.every_step = task.every_step
         self.recorded = Recorded()
         self.dropout = nn.Dropout(dropout)
-        shown = system.output(torch.zeros(system.state_size)).shape[-1]
-        self.readout = nn.Linear(shown, task.output_size)
+        self.readout = nn.Linear(system.output(torch.zeros(system.state_size)).shape[-1], task.output_size)
         if task.tokens is not None:  # as the sources' language models start
             nn.init.uniform_(self.readout.weight, -UNIFORM, UNIFORM)
             nn.init.zeros_(self.readout.bias)

@@ -43,11 +43,9 @@ class SideBySide(torch.optim.Optimizer):
         self._share()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for part in self.parts:
+        first, *others = self.parts
+        loss = first.step(closure)  # which gives all their gradients, before any of them steps
+        for part in others:
             part.step()
         return loss
 
