@@ -75,7 +75,7 @@ class AnalysisCommand(Command):
         source, own = self.asked(ctx)
         files.check_not_read((*source.checkpoints, source.inputs or ""))
         source.check(optional=self.optional)
-        follows = ctx.params.get("over") is not None
+        follows = ctx.params.get("over")
         return files.emit(over_step(self.function, source, own) if follows else self.function(source, **own))
 
     def result(self, words: Iterable[str], **said: Any) -> CommandResult:
@@ -118,8 +118,11 @@ def analysis(
     names = frozenset(options)
     how: dict[str, Any] = {"metavar": "A B", "nargs": 2} if pair else {"metavar": "[CKPT]", "nargs": -1}
     argument = click.Argument(["checkpoints"], shell_complete=networks, required=pair, **how)
-    params: list[click.Parameter] = [*[argument] * ("checkpoints" in names), *[OVER] * over]
-    params += shared({*names, *OUTPUT}, **changed, output=WRITES[output][1])
+    params = [
+        *[argument] * ("checkpoints" in names),
+        *[OVER] * over,
+        *shared({*names, *OUTPUT}, **changed, output=WRITES[output][1]),
+    ]
     about = {"names": names, "writes": output, "pair": pair, "optional": optional}
     return click.command(name, cls=AnalysisCommand, params=params, **about)
 
@@ -183,7 +186,6 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any]) -> Comman
     """
     from dynlab.checkpoints.of_run import read_run
     from dynlab.diagnostics.over_training.over_training import joined
-    from dynlab.plots.over_training import plot_over_training
 
     if not source.checkpoints:
         raise UserError("--over step follows a training: name its folder, or its checkpoints.")
@@ -194,4 +196,4 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any]) -> Comman
         results = {step: function(sources[step], **own).dataset for step in through(sources)}
     ds = joined(results, {each.step: each.checkpoint.source for each in snapshots})
     run = Path(snapshots[0].path).absolute().parent.name or "run"
-    return CommandResult(ds, plot_over_training, f"{run}-over-step")
+    return CommandResult(ds, dl.plot_over_training, f"{run}-over-step")

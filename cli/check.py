@@ -1,7 +1,5 @@
 """`dynlab check`: a regression test on a network's eigenvalues, gradients and exponents."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,11 +1,11 @@
 """`dynlab inspect` and `dynlab list`: what is in a checkpoint, and what there is by name."""
 
-import inspect as signatures
+from pkgutil import resolve_name
 from typing import Any
 
 import click
 
-from dynlab.errors import UserError, lookup
+from dynlab.errors import UserError
 
 from .options import Command, networks, shared
 from .output import echo, print_json, print_table
@@ -19,13 +19,16 @@ OF_A_SYSTEM = {
     "parameters": "parameters",
     "dtype": "dtype",
 }
-UNITS, INPUTS = 64, 3  # at which parameters are counted
 NAMED = 3  # states
+# What lists each kind of thing, as "module:function", and the columns of its table.
 LISTED = {
-    "systems": ["name", "kind", "state_size", "parameters", "bounded", "program", "what"],
-    "tasks": ["name", "what"],
-    "zoo": ["name", "system", "task", "test_accuracy", "cell_parameters", "seed"],
-    "presets": ["name", "system", "task", "row of", "reported"],
+    "systems": (
+        "dynlab.systems.examples:listed",
+        ["name", "kind", "state_size", "parameters", "bounded", "program", "what"],
+    ),
+    "tasks": ("dynlab.tasks:listed", ["name", "what"]),
+    "zoo": ("dynlab.zoo:entries", ["name", "system", "task", "test_accuracy", "cell_parameters", "seed"]),
+    "presets": ("dynlab.training.presets:listed", ["name", "system", "task", "row of", "reported"]),
 }
 
 
@@ -136,42 +139,9 @@ def listing(what: str, as_json: bool) -> None:
     """
     import pandas as pd
 
-    found = _entries(what)
+    place, columns = LISTED[what]
+    found = resolve_name(place)()
     if as_json:
         print_json(found)
     else:
-        print_table(pd.DataFrame(found).filter(LISTED[what]))
-
-
-def _entries(what: str) -> list[dict[str, Any]]:
-    match what:
-        case "systems":
-            from dynlab.systems import SYSTEMS
-            from dynlab.systems.examples import facts
-
-            return [facts(name, INPUTS, UNITS) for name in SYSTEMS]
-        case "tasks":
-            from dynlab.tasks import TASKS
-
-            return [_task(name, lookup(TASKS, name, "task")) for name in TASKS]
-        case "zoo":
-            from dynlab import zoo
-
-            return zoo.entries()
-    from dynlab.training import PRESETS
-
-    return [
-        {
-            "name": name,
-            "system": one.system,
-            "task": one.task,
-            "row of": one.source or "the zoo",
-            "reported": one.reported,
-        }
-        for name, one in PRESETS.items()
-    ]
-
-
-def _task(name: str, make: Any) -> dict[str, Any]:
-    settings = {key: parameter.default for key, parameter in signatures.signature(make).parameters.items()}
-    return {"name": name, "what": (signatures.getdoc(make) or "").partition("\n")[0], "settings": settings}
+        print_table(pd.DataFrame(found).filter(columns))

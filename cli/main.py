@@ -17,7 +17,7 @@ import click
 from click.shell_completion import get_completion_class
 
 import dynlab
-from dynlab.errors import OWN, UserError, in_words, lookup, unknown
+from dynlab.errors import OWN, UserError, entry, in_words, lookup
 
 from . import COMMANDS, GROUPS, OTHERWISE
 from .output import OWN_ERROR, echo
@@ -54,8 +54,7 @@ class Commands(click.Group):
         meant = difflib.get_close_matches(args[0], [*COMMANDS, *OTHERWISE], 1)
         if meant and meant[0] in OTHERWISE:
             raise UserError(f"Unknown command {args[0]!r}: `dynlab {OTHERWISE[meant[0]]}` does that.")
-        if args[0] not in COMMANDS:
-            raise unknown("command", args[0], COMMANDS, "dynlab --help")
+        entry(COMMANDS, args[0], "command", "dynlab --help")
         return super().resolve_command(ctx, args)
 
 

@@ -97,9 +97,6 @@ def basins(source: Source, box: str | None, max_memory: int, **own: Any) -> Comm
     return measured(source, "basins", "Following every start", (source.system, source.visiting), asked)
 
 
-BRANCHES = ("starts", "values", "observed")  # options that a plane has no use for
-
-
 @analysis(ANYTHING - {"device", "dtype"} | HELD)
 @click.option(
     "--parameter", required=True, metavar="NAME", help="Parameter to vary: r, step_size, W[0,1], W*, input[0], input* …"
@@ -137,7 +134,7 @@ def bifurcation(source: Source, **own: Any) -> CommandResult:
     dynlab bifurcation --system henon --parameter a --from 0 --to 1.4 --second b -0.3 0.5
     """
     second = own["second"]
-    for name in BRANCHES if second else ("grid",):
+    for name in ("starts", "values", "observed") if second else ("grid",):
         if own[name] is not None:
             raise UserError(f"--{name} goes with{'out' if second else ''} --second: leave it out.")
     arguments = source.system, source.visiting

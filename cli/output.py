@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -134,8 +133,11 @@ class Output(SimpleNamespace):
         told = {name: str(path) for name, path in files.items() if path is not None}
         verdict = result.dataset.attrs.get("verdict", "")
         if self.as_json or self.arrays:
+            from dynlab.io import as_document
+
             document = {"command": self.command, "verdict": verdict, "files": told}
-            print_json(document | (_document(result.dataset, self.arrays) if result.dataset else {}))
+            longest = None if self.arrays else FEW
+            print_json(document | (as_document(result.dataset, longest) if result.dataset else {}))
         elif verdict:
             echo(verdict)
             if result.table is not None and len(result.table):
@@ -175,19 +177,3 @@ class Output(SimpleNamespace):
             else:
                 save_figure(result.picture(result.dataset).figure, path, self.dpi, self.theme)
         return path
-
-
-def _document(ds: xr.Dataset, arrays: bool) -> dict[str, Any]:
-    """Return a Dataset as JSON; without `arrays` all that is longer is its least and largest value."""
-    from dynlab.io import as_document
-
-    document = as_document(ds)
-    long = {} if arrays else {name: array for name, array in ds.variables.items() if array.size > FEW}
-    for name, array in long.items():
-        entry = document["coords" if name in ds.coords else "variables"][name]
-        del entry["values"]
-        entry["shape"] = list(array.shape)
-        if array.dtype.kind in "iuf" and array.notnull().any():
-            least, largest = (end if math.isfinite(end) else None for end in (float(array.min()), float(array.max())))
-            entry |= {"least": least, "largest": largest}
-    return document

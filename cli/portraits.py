@@ -1,7 +1,5 @@
 """`dynlab phase`, `explore` and `animate`: portraits of a system, still, in a browser and moving."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 from pathlib import Path

@@ -79,8 +79,9 @@ class Source(SimpleNamespace):
             return None
         name, *others = self.checkpoints
         if others:
-            got = len(self.checkpoints)
-            raise UserError(f"This command takes one checkpoint, got {got}: compare two by `dynlab compare A B`.")
+            raise UserError(
+                f"This command takes one checkpoint, got {1 + len(others)}: compare two by `dynlab compare A B`."
+            )
         with working(f"Reading {name}", quiet=self.quiet):  # torch takes a second or more
             from dynlab import zoo
             from dynlab.checkpoints import read

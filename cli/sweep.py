@@ -18,8 +18,7 @@ from .options import FOLDER, NOT_NEGATIVE
 from .output import OWN_ERROR, check_file, echo, print_json
 
 if TYPE_CHECKING:
-    from dynlab.sweep import Store
-    from dynlab.sweep.store import Value
+    from dynlab.sweep.store import Store, Value
 
 MOST_SAID = 5  # failures
 

@@ -1,7 +1,6 @@
 """A sweep's grid and its cells: options that take one value, settings of a system, and checkpoints are its axes."""
 
 import hashlib
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ import xarray as xr
 from click.core import ParameterSource
 
 import dynlab
+from dynlab.arguments import takes
 from dynlab.errors import UserError, entry, lookup
 from dynlab.sweep import Axis
 from dynlab.systems import SYSTEMS
@@ -63,14 +63,14 @@ def grid_of(name: str, arguments: Sequence[str], texts: Sequence[str]) -> tuple[
 
 def _before(command: click.Command, given: Mapping[str, Any]) -> dict[str, str]:
     """Return what stands before a value of each name that may be swept."""
-    found = {}
-    if given.get("factory") and not given.get("checkpoints"):
-        made = lookup(SYSTEMS, given["factory"], "system")
-        found = {name: f"--set={name}=" for name in inspect.signature(made).parameters}
+    is_named = given.get("factory") and not given.get("checkpoints")
+    settings = takes(SYSTEMS, given["factory"], "system") if is_named else ()
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in OF_ONE]
     single = [each for each in options if not (each.is_flag or each.multiple or isinstance(each.type, click.Path))]
     flags = {each.opts[0].lstrip("-").replace("-", "_"): each.opts[0] for each in single}
-    return found | {name: f"{flag}=" if flag.startswith("--") else flag for name, flag in flags.items()}
+    return {name: f"--set={name}=" for name in settings} | {
+        name: f"{flag}=" if flag.startswith("--") else flag for name, flag in flags.items()
+    }
 
 
 def axis(text: str) -> Axis:

@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynlab.errors import UserError
+from dynlab.errors import UserError, lookup
 
 # Values of an annotation in words, and their types. Other annotations are checked by what takes the value.
 WORDS: dict[object, tuple[str, Any]] = {
@@ -37,6 +37,24 @@ def _kinds(annotation: Any) -> list[Any]:
 
 
 ARRAY = set(_kinds(ArrayLike))
+
+
+def takes(table: Mapping[str, str], name: str, kind: str) -> Mapping[str, inspect.Parameter]:
+    """Return the settings that the entry `name` of a table takes, by their names."""
+    return inspect.signature(lookup(table, name, kind)).parameters
+
+
+def about(name: str, make: Callable[..., object]) -> dict[str, Any]:
+    """Return an entry's name, the first line of its documentation, and its settings with their defaults.
+
+    A setting without a default, which is required, has None.
+    """
+    settings = inspect.signature(make).parameters.items()
+    return {
+        "name": name,
+        "what": (inspect.getdoc(make) or "").partition("\n")[0],
+        "settings": {key: None if one.default is one.empty else one.default for key, one in settings},
+    }
 
 
 def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str, Any]) -> dict[str, Any]:

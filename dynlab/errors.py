@@ -4,7 +4,8 @@ import difflib
 import importlib
 import pkgutil
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
@@ -22,11 +23,12 @@ LONGEST_REASON = 200
 
 def shown(text: str, kept: str = "\n\t") -> str:
     """Escape control characters in text read from files, except those of `kept`."""
-    return "".join(_escaped(letter) if letter not in kept else letter for letter in text)
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode() if unicodedata.category(letter) in UNSEEN else letter
+    return "".join(
+        letter.encode("unicode_escape").decode()
+        if unicodedata.category(letter) in UNSEEN and letter not in kept
+        else letter
+        for letter in text
+    )
 
 
 def one_line(value: Any) -> str:
@@ -126,6 +128,25 @@ def damage(error: BaseException) -> str:
     if not said or len(said) > LONGEST_REASON or isinstance(error, OF_CODE) or any(each in said for each in CODE):
         return "it is cut short or damaged; copy it again"
     return f"{said}; copy it again"
+
+
+@contextmanager
+def told_of_damage(reading: str, fix: str = "") -> Iterator[None]:
+    """Turn the error of a reader into a sentence: a damaged file drives a library into any.
+
+    Parameters
+    ----------
+    reading : str
+        The sentence up to what is wrong: "a.nc cannot be read as a NetCDF file".
+    fix : str
+        What else helps, behind a comma.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"{reading}: {damage(error)}{fix}.") from error
 
 
 def out_of_memory(error: BaseException) -> bool:

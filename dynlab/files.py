@@ -132,8 +132,7 @@ def told_of_failure(path: Path) -> Iterator[None]:
     except UserError:
         raise
     except (OSError, ValueError) as error:  # ValueError: no file can have that name
-        reason = getattr(error, "strerror", None) or str(error)
         raise UserError(
-            f"{path} could not be written ({reason}); what was there before is untouched: make room, or choose another "
-            f"place, then try again."
+            f"{path} could not be written ({getattr(error, 'strerror', None) or error}); what was there before is "
+            f"untouched: make room, or choose another place, then try again."
         ) from error

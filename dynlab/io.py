@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import files, schema
-from dynlab.errors import UserError, damage, require_extra
+from dynlab.errors import UserError, require_extra, told_of_damage
 
 KINDS = {".nc": "NetCDF file", ".zarr": "Zarr store"}
 PART, PARTS = "part", ["real", "imag"]
@@ -68,12 +68,8 @@ def open(path: str | Path) -> xr.Dataset:
         If there is no such file, or it cannot be read.
     """
     path = Path(path)
-    with open_lazily(path) as stored:
-        try:
-            return _join_complex(stored.load())
-        # a damaged file drives the libraries into any error
-        except Exception as error:
-            raise _unreadable(path, error) from error
+    with open_lazily(path) as stored, told_of_damage(_unreadable(path)):
+        return _join_complex(stored.load())
 
 
 def open_lazily(path: Path) -> xr.Dataset:
@@ -87,23 +83,21 @@ def open_lazily(path: Path) -> xr.Dataset:
     suffix = _suffix(path)
     if not files.exists(path):
         raise UserError(f"There is no file {path}; check the path.")
-    try:
+    with told_of_damage(_unreadable(path)):
         if suffix == ".nc":
             return xr.open_dataset(path, engine="h5netcdf")
         return xr.open_zarr(path, consolidated=False, chunks=None, zarr_format=3)  # format 2 may hold pickles
-    # a damaged file drives the libraries into any error
-    except Exception as error:
-        raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> UserError:
-    return UserError(f"{path} cannot be read as a {KINDS[path.suffix]}: {damage(error)}.")
+def _unreadable(path: Path) -> str:
+    return f"{path} cannot be read as a {KINDS[path.suffix]}"
 
 
-def as_document(ds: xr.Dataset) -> dict[str, Any]:
+def as_document(ds: xr.Dataset, longest: int | None = None) -> dict[str, Any]:
     """Return a Dataset as plain JSON-able values, with `None` for numbers that are not finite and why in ``flags``.
 
-    Complex variables have the last dimension ``part`` as on disk.
+    Complex variables have the last dimension ``part`` as on disk. Of an array of more than `longest` numbers there are
+    its shape and, where they are real, the least and the largest one.
     """
     plain = split_complex(ds)
     reasons = schema.flags(ds)
@@ -116,8 +110,8 @@ def as_document(ds: xr.Dataset) -> dict[str, Any]:
         "attrs": {str(name): one for name, one in ds.attrs.items() if name not in ("settings", "source", "flags")},
         "settings": schema.settings(ds),
         "source": schema.told(ds, "source") if "source" in ds.attrs else None,
-        "coords": {str(name): _entry(array) for name, array in plain.coords.items()},
-        "variables": {str(name): _entry(array) for name, array in plain.data_vars.items()},
+        "coords": {str(name): _entry(array, longest) for name, array in plain.coords.items()},
+        "variables": {str(name): _entry(array, longest) for name, array in plain.data_vars.items()},
         "flags": flags,
     }
 
@@ -158,8 +152,19 @@ def _join_complex(ds: xr.Dataset) -> xr.Dataset:
     return joined
 
 
-def _entry(array: xr.DataArray) -> dict[str, Any]:
-    values = array.values
+def _entry(array: xr.DataArray, longest: int | None) -> dict[str, Any]:
+    entry = {"dims": list(map(str, array.dims)), **array.attrs}
+    one_part = array.isel({PART: 0}, missing_dims="ignore")
+    if longest is None or one_part.size <= longest:
+        return entry | {"values": _finite(array.values)}
+    entry["shape"] = list(one_part.shape)
+    if array.dtype.kind in "iuf" and PART not in array.dims and array.notnull().any():
+        entry["least"], entry["largest"] = _finite(np.array([array.min(), array.max()]))
+    return entry
+
+
+def _finite(values: np.ndarray) -> Any:
+    """Return numbers or words in lists, None for a number that is not finite."""
     if np.issubdtype(values.dtype, np.floating):
         values = np.where(np.isfinite(values), values.astype(object), np.array(None))
-    return {"dims": list(map(str, array.dims)), **array.attrs, "values": values.tolist()}
+    return values.tolist()

@@ -18,16 +18,9 @@ def inlined(folder: Path, main: str) -> str:
 
 def in_order(folder: Path, main: str) -> list[str]:
     """Return the names of `main` and all modules that it needs, each after those that it imports."""
-    found: list[str] = []
-
-    def take(name: str) -> None:
-        for _, other in IMPORT.findall((folder / name).read_text(encoding="utf-8")):
-            if other not in found:
-                take(other)
-        found.append(name)
-
-    take(main)
-    return found
+    imported = IMPORT.findall((folder / main).read_text(encoding="utf-8"))
+    needed = [name for _, other in imported for name in in_order(folder, other)]
+    return [*dict.fromkeys(needed), main]
 
 
 def _enclosed(folder: Path, name: str) -> str:

@@ -176,14 +176,13 @@ def dataset(
         "settings": json.dumps(dict(settings), sort_keys=True),
         "created": created(),
     }
-    optional = {
+    told = {
         "verdict": verdict if isinstance(verdict, str) else "",
         "method": method,
         "source": json.dumps(dict(source)) if source else "",
         "flags": json.dumps(dict(flags)) if flags else "",
     }
-    attrs |= {name: text for name, text in optional.items() if text}
-    ds = xr.Dataset(dict(variables), dict(coords or {}), attrs)
+    ds = xr.Dataset(dict(variables), dict(coords or {}), attrs | {name: text for name, text in told.items() if text})
     return ds if isinstance(verdict, str) else ds.assign_attrs(verdict=verdict(ds))
 
 

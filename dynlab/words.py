@@ -122,8 +122,7 @@ def article(noun: str) -> str:
     >>> article("LSTM of 9 units"), article("GRU"), article("bidirectional LSTM")
     ('an LSTM of 9 units', 'a GRU', 'a bidirectional LSTM')
     """
-    first = noun.partition(" ")[0]
-    vowels = "AEFHILMNORSX" if first.isupper() else "AEIOUaeiou"  # capitals are said letter by letter
+    vowels = "AEFHILMNORSX" if noun.partition(" ")[0].isupper() else "AEIOUaeiou"  # capitals are said one by one
     return f"{'an' if noun.startswith(tuple(vowels)) else 'a'} {noun}"
 
 

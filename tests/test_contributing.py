@@ -33,7 +33,7 @@ for line in sys.argv[2:]:
 def carried_out(tmp_path_factory):
     """A copy of the package with the examples in it, and what the commands below them print."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert [table for table, *_ in LINE.findall(page)] == ["SYSTEMS", "", "", "MEASURE"]
+    assert [table for table, *_ in LINE.findall(page)] == ["SYSTEMS", "", "", "Measure"]
     copy = tmp_path_factory.mktemp("copy")
     for folder in ("dynlab", "cli", "figures", "tests/conformance", "docs"):
         shutil.copytree(ROOT / folder, copy / folder)
@@ -53,7 +53,7 @@ def carried_out(tmp_path_factory):
             inside(copy, path).write_text(text, encoding="utf-8")
     for table, path, line in lines:
         text = inside(copy, path).read_text(encoding="utf-8")
-        start = re.search(rf"^{table}\b.*= {{\n" if table else r"^(?=from)", text, re.MULTILINE).end()
+        start = re.search(rf'^ *"?{table}\b.*[=:] {{\n' if table else r"^(?=from)", text, re.MULTILINE).end()
         inside(copy, path).write_text(text[:start] + line + text[start:], encoding="utf-8")
     code = [sys.executable, "-W", "error", "-c", CARRY_OUT, str(copy), *COMMANDS.findall(page)]
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": "1"}

@@ -1,6 +1,5 @@
 """A trained network read from a file."""
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from dynlab.arguments import takes
 from dynlab.checkpoints.contents import Contents, read_contents, source_of
 from dynlab.checkpoints.document import restore
 from dynlab.checkpoints.inert import Foreign
@@ -29,7 +29,7 @@ from dynlab.checkpoints.layers import (
 )
 from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
-from dynlab.errors import UserError, entry, lookup, one_line
+from dynlab.errors import UserError, entry, one_line
 from dynlab.systems import SYSTEMS, Map, System
 from dynlab.systems.embedding import ACTIVATIONS, Encoder
 from dynlab.systems.torch_layers import torch_layer
@@ -140,12 +140,12 @@ def read(
         system, read_by = restore(contents.document, str(path))
         task = dict(contents.document.get("task") or {})
     else:
-        layers = layers_of(path, contents, nonlinearity)
+        layers, _ = layers_of(path, contents, nonlinearity)
         chosen = choose({prefix: each.part for prefix, each in layers.items()}, layer)
         found, layer = layers[chosen.prefix], chosen.name
         system = system_of(path, found, chosen)
         readout = only_read_out(contents.tensors, found, chosen) if readout is None else readout
-        behind = next(iter(encoders(contents.tensors, chosen.prefix, found)), "") if encoder is None else ""
+        behind = next(iter(encoders(contents.tensors, found)), "") if encoder is None else ""
         said = _assumptions(path, contents, chosen.prefix, found, readout or "")
         said += _units(path.name, nonlinearity, found, contents.modules.get(chosen.prefix))
     if readout is not None:
@@ -227,11 +227,13 @@ def read_as(path: Path, contents: Contents, prefix: str, found: Layer) -> list[s
     return [f"{path.name} is read as {like} by its names{own}. If another cell has these names, {GIVE_CLASS}.{more}"]
 
 
-def layers_of(path: Path, contents: Contents, nonlinearity: str | None = None) -> dict[str, Layer]:
-    """The recurrent layers of a file by prefix, or the error that says why it has none."""
+def layers_of(
+    path: Path, contents: Contents, nonlinearity: str | None = None
+) -> tuple[dict[str, Layer], dict[str, str]]:
+    """The recurrent layers of a file and what is none and why, by prefix; or the error that says why it has none."""
     layers, misfits = find_layers(contents.tensors, contents.modules, nonlinearity or DEFAULT_NONLINEARITY)
     if layers:
-        return layers
+        return layers, misfits
     if misfits:
         raise UserError(f"{path}: {next(iter(misfits.values()))}")
     names = [name or "one tensor without a name" for name in contents.tensors]
@@ -261,5 +263,5 @@ def config_of(found: Layer) -> dict[str, Any]:
     """The arguments of `dynlab.create` that make a system of the same shapes."""
     if isinstance(found.part, Map):
         return found.part.config
-    takes = inspect.signature(lookup(SYSTEMS, found.kind, "system")).parameters
-    return {name: getattr(found.part, name, one.default) for name, one in takes.items()}
+    settings = takes(SYSTEMS, found.kind, "system")
+    return {name: getattr(found.part, name, one.default) for name, one in settings.items()}

@@ -1,6 +1,5 @@
 """The contents of a checkpoint: systems with their names and sizes, and facts of the training; no analysis."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from dynlab.checkpoints.document import restore
 from dynlab.checkpoints.layers import (
     Layer,
     encoders,
-    find_layers,
     is_plain,
     linear_layers,
     nonlinearity_of,
@@ -55,21 +53,21 @@ def describe(path: str | Path) -> dict[str, Any]:
         shape = list(readout.weight.shape) if isinstance(readout, nn.Linear) else None
         systems = [_entry(system, None, system.config)]
     else:
-        layers = layers_of(path, contents)
+        layers, misfits = layers_of(path, contents)
         systems = [entry for prefix, found in layers.items() for entry in _entries(path, contents, prefix, found)]
         first = next(iter(layers))
         linear = {name: list(one.weight.shape) for name, one in linear_layers(contents.tensors).items()}
         name = only_read_out(contents.tensors, layers[first], Choice(first))
         shape = None if name is None else linear[name]
-        before = encoders(contents.tensors, first, layers[first])
-        misfits = {prefix: str(error) for prefix, error in find_layers(contents.tensors, contents.modules)[1].items()}
+        before = encoders(contents.tensors, layers[first])
         told = [sentence for prefix, found in layers.items() for sentence in read_as(path, contents, prefix, found)]
         by_names = list(dict.fromkeys(told))
+    held = [*contents.tensors.values(), *((document or {}).get("readout") or {}).values()]
     return {
         **source_of(path),
         "format": contents.format,
         "bytes": path.stat().st_size,
-        "parameters": _size(contents.tensors) + _size((document or {}).get("readout")),
+        "parameters": sum(value.numel() for value in held if isinstance(value, Tensor) and is_plain(value)),
         "systems": systems,
         "misfits": misfits,
         "readout": shape,
@@ -110,9 +108,3 @@ def _own_parameters(found: Layer, chosen: Choice) -> int:
     """The number of parameters of the layer itself, without those below it that drive it."""
     suffix = "" if chosen.number is None else f"_l{chosen.number}{'_reverse' if chosen.reverse else ''}"
     return sum(value.numel() for name, value in found.part.named_parameters() if name.endswith(suffix))
-
-
-def _size(tensors: Any) -> int:
-    """The count of numbers that the ordinary ones among tensors hold."""
-    values = tensors.values() if isinstance(tensors, Mapping) else ()
-    return sum(value.numel() for value in values if isinstance(value, Tensor) and is_plain(value))

@@ -8,18 +8,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dynlab.checkpoints.inert import Foreign
+from dynlab.checkpoints.inert import DTYPES, Foreign
 from dynlab.checkpoints.naming import Choice
 from dynlab.errors import UserError, one_line
 from dynlab.systems import Map, create
 from dynlab.words import joined
 
 _PARAMETER = re.compile(r"(?:(?P<prefix>.+)\.)?(?P<part>(?:weight|bias)_(?:ih|hh|hr))(?:_l\d{1,18}(?:_reverse)?)?")
-
-PLAIN = (
-    *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
-    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
-)
 
 DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
 # Rows of weight_hh in units of the hidden size, to torch's layer and cell.
@@ -39,7 +34,7 @@ class Layer(NamedTuple):
     part : torch.nn.RNN, GRU, LSTM, one of their Cells, or a Map
         With the file's weights.
     names : frozenset of str
-        Its own parameters, by their names within its module.
+        Its own parameters, by their full names.
     beside : tuple of str
         The other names in the module.
     """
@@ -67,7 +62,7 @@ def is_parameter(name: str) -> bool:
 
 def find_layers(
     tensors: Mapping[str, Tensor], modules: Mapping[str, Foreign], default: str = DEFAULT_NONLINEARITY
-) -> tuple[dict[str, Layer], dict[str, UserError]]:
+) -> tuple[dict[str, Layer], dict[str, str]]:
     """Every recurrent layer in a state dict, and for each that looks like one but does not fit, why; by prefix.
 
     Parameters
@@ -92,9 +87,9 @@ def find_layers(
                 )
             layer = _of_slides(inside) or _of_torch(where, inside, nonlinearity_of(module) or default)
             _check_alone(where, layer, _parts_above(prefix, layer.names, tensors))
-            layers[prefix] = layer
+            layers[prefix] = layer._replace(names=frozenset(head + name for name in layer.names))
         except UserError as error:
-            misfits[prefix] = error
+            misfits[prefix] = str(error)
     return layers, misfits
 
 
@@ -195,9 +190,7 @@ def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -
     None where there are others, since the file does not tell what is between them, and where a direction or a layer
     below the top is chosen, since what it gives is not what is read.
     """
-    head = f"{chosen.prefix}." if chosen.prefix else ""
-    own = {f"{head}{name}" for name in found.names}
-    others = {name: value for name, value in tensors.items() if name not in own}
+    others = {name: value for name, value in tensors.items() if name not in found.names}
     name, linear = next(iter(linear_layers(others).items()), ("", None))
     part = found.part
     is_top = not getattr(part, "bidirectional", False) and chosen.number in (None, getattr(part, "num_layers", 1) - 1)
@@ -220,17 +213,16 @@ def linear_layers(tensors: Mapping[str, Tensor]) -> dict[str, nn.Linear]:
     return found
 
 
-def encoders(tensors: Mapping[str, Tensor], prefix: str, found: Layer) -> list[str]:
+def encoders(tensors: Mapping[str, Tensor], found: Layer) -> list[str]:
     """The linear layers that may drive a recurrent one: before it in the file, and as wide as its input."""
-    own = f"{prefix}." if prefix else ""
-    before = list(takewhile(lambda full: full.removeprefix(own) not in found.names, tensors))
-    linear = linear_layers({full: tensors[full] for full in before})
+    before = takewhile(lambda name: name not in found.names, tensors)
+    linear = linear_layers({name: tensors[name] for name in before})
     return [name for name, one in linear.items() if one.out_features == found.part.input_size]
 
 
 def is_plain(value: Tensor) -> bool:
     """Tell if a tensor is an ordinary one: dense, with its numbers in memory, of a type that torch computes with."""
-    return value.layout == torch.strided and value.dtype in PLAIN and not (value.is_meta or value.is_nested)
+    return value.layout == torch.strided and value.dtype in DTYPES.values() and not (value.is_meta or value.is_nested)
 
 
 def is_real(value: Tensor) -> bool:

@@ -41,14 +41,7 @@ def record(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray:
         If the layer is not called, or the sequences have different lengths.
     """
     sequences: list[list[Tensor]] = []
-
-    def keep(inputs: Tensor, continues: bool) -> None:
-        inputs = inputs.detach().cpu()
-        if continues and sequences and sequences[-1][0].shape[0] == inputs.shape[0]:
-            sequences[-1].append(inputs)
-        else:
-            sequences.append([inputs])
-
+    keep = functools.partial(collect, sequences)
     arguments = _arguments(batch)
     if model is part and isinstance(part, Map):
         keep(_batched(None, torch.as_tensor(arguments[0])), False)
@@ -61,6 +54,15 @@ def record(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray:
     joined = [torch.cat(parts, dim=1) for parts in sequences]
     _check_lengths({inputs.shape[1] for inputs in joined})
     return torch.cat(joined).to(torch.float64).numpy()
+
+
+def collect(sequences: list[list[Tensor]], inputs: Tensor, continues: bool) -> None:
+    """Add inputs to the parts of the last sequences where they continue them, else as those of new ones."""
+    inputs = inputs.detach().cpu()
+    if continues and sequences and sequences[-1][0].shape[0] == inputs.shape[0]:
+        sequences[-1].append(inputs)
+    else:
+        sequences.append([inputs])
 
 
 def record_at_rest(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray | None:

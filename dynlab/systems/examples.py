@@ -1,10 +1,10 @@
 """An example of every system, and what a table says of it."""
 
-import inspect
 from typing import Any
 
 import torch
 
+from dynlab.arguments import about, takes
 from dynlab.errors import UserError, lookup
 from dynlab.program import NoProgram
 from dynlab.systems import SYSTEMS, create
@@ -31,8 +31,7 @@ def example_config(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[
     """
     sizes = {"input_size": inputs, "state_size": units, "hidden_size": units, "length": LENGTH}
     known: dict[str, Any] = sizes | {"matrix": [[0.5, -2.0], [2.0, 0.5]]}
-    takes = inspect.signature(lookup(SYSTEMS, name, "system")).parameters.values()
-    return {one.name: known[one.name] for one in takes if one.default is one.empty}
+    return {key: known[key] for key, one in takes(SYSTEMS, name, "system").items() if one.default is one.empty}
 
 
 def example(name: str, inputs: int = INPUTS, units: int = UNITS) -> System:
@@ -58,21 +57,17 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
     >>> found["parameters"], found["bounded"]
     (21840, True)
     """
-    make = lookup(SYSTEMS, name, "system")
     try:
         system, fits = example(name, inputs, units), True
     except UserError:  # kru's number of units is a product of its factors' sizes
         system, fits = example(name), False
-    found = {
-        "name": name,
-        "what": (inspect.getdoc(make) or "").partition("\n")[0],
-        "settings": {
-            key: None if one.default is one.empty else one.default
-            for key, one in inspect.signature(make).parameters.items()
-        },
-        **facts_of(system),
-    }
+    found = about(name, lookup(SYSTEMS, name, "system")) | facts_of(system)
     return found | ({} if fits else dict.fromkeys(("state_size", "input_size", "parameters")))
+
+
+def listed() -> list[dict[str, Any]]:
+    """Return the facts of every system, of 64 units and 3 inputs."""
+    return [facts(name, units=64) for name in SYSTEMS]
 
 
 def facts_of(system: System) -> dict[str, Any]:

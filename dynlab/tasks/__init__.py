@@ -1,8 +1,8 @@
 """Tasks that networks are trained on and driven by: real data sets and generators, one a file. The table is `TASKS`."""
 
-from typing import Any
+from typing import Any, cast
 
-from dynlab.arguments import bound, check_at_least
+from dynlab.arguments import about, bound, check_at_least
 from dynlab.errors import lookup
 from dynlab.tasks.driving import Driving, driving_inputs
 from dynlab.tasks.task import Split, Task
@@ -62,5 +62,9 @@ def create(name: str, **settings: Any) -> Task:
     make = lookup(TASKS, name, "task")
     chosen = bound("task", name, make, settings)
     check_at_least(0, seed=chosen["seed"])
-    task: Task = make(**chosen)
-    return task
+    return cast(Task, make(**chosen))
+
+
+def listed() -> list[dict[str, Any]]:
+    """Return the name of every task, what it is, and its settings with their defaults."""
+    return [about(name, lookup(TASKS, name, "task")) for name in TASKS]

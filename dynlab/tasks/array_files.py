@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import io, schema
-from dynlab.errors import UserError, damage
+from dynlab.errors import UserError, told_of_damage
 from dynlab.files import check_readable
 
 NAME = "inputs"  # of the array, if a .npz holds several
@@ -72,15 +72,8 @@ def read_sequences(path: Path, choice: Choice) -> tuple[np.ndarray, int]:
             variable = _of_dataset(path, stored)
             return _numbers(path, variable.isel({schema.SAMPLE: choice.of(len(variable))}).values), len(variable)
     check_readable(path)
-    try:
+    with told_of_damage(f"{path} cannot be read as an array of inputs, which must hold real numbers"):
         array = _of_archive(path) if path.suffix == ".npz" else np.lib.format.open_memmap(path, mode="r")
-    except UserError:
-        raise
-    # a damaged file drives numpy into any error
-    except Exception as error:
-        raise UserError(
-            f"{path} cannot be read as an array of inputs, which must hold real numbers: {damage(error)}."
-        ) from error
     some = array[choice.of(len(array))] if array.ndim == len(DIMS) else array
     return _numbers(path, np.array(some)), len(array) if array.ndim else 0
 

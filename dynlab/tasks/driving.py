@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynlab.arguments import check_at_least
-from dynlab.errors import UserError, lookup
+from dynlab.arguments import check_at_least, takes
+from dynlab.errors import UserError
 from dynlab.tasks.array_files import Choice, read_sequences
 from dynlab.tasks.task import NotAtHand
 from dynlab.words import NO_INPUT, agree, counted
@@ -147,7 +146,7 @@ def _from_task(name: str, system: System, choice: Choice, data_dir: str | Path |
     _check_size(math.prod([1000, *sizes][-2:]))  # a file may say anything, and leave out one as usual
     of_har = name in har.CLASSES
     settings = ({"retrain": True} if of_har else {}) | settings | {"data_dir": data_dir}
-    if "download" in inspect.signature(lookup(TASKS, name, "task")).parameters:
+    if "download" in takes(TASKS, name, "task"):
         settings["download"] = False
     try:
         if shipped and of_har:

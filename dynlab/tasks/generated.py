@@ -7,10 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from dynlab.arguments import check_at_least
-from dynlab.tasks.task import OnDemand, Split, Task, digest, hold_out
+from dynlab.tasks.task import FIXED_SEED, HELD_OUT_SHARE, OnDemand, Split, Task, digest, hold_out
 
-VALIDATION_SHARE = 0.2
-TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 # Streams of the seed for sequences that are drawn by number; training has the two before them, for order and noise.
 TRAIN, VALIDATION = 2, 3
 FINGERPRINT = 16  # how many of the sequences that are never all there stand for them in the checksum
@@ -53,21 +51,21 @@ def make(
     of_task = partial(draw, **asked)
     if how["fresh"]:
         renew = partial(renewed, of_task, train_size, seed, TRAIN)
-        train, held_size = renew(0), round(VALIDATION_SHARE * train_size)
+        train, held_size = renew(0), round(HELD_OUT_SHARE * train_size)
         validation = None if how["retrain"] else renewed(of_task, held_size, seed, VALIDATION, 0)
         origin, first = "generated, new in every epoch", train.inputs[:FINGERPRINT]
         drawn = f"every epoch has {train_size} new ones"
     else:
         renew, generator = None, np.random.default_rng(seed)
         drawn_now = of_task(train_size, generator=generator)
-        train, validation = hold_out(drawn_now, VALIDATION_SHARE, generator, how["retrain"])
+        train, validation = hold_out(drawn_now, HELD_OUT_SHARE, generator, how["retrain"])
         origin, first, drawn = "generated", train.inputs, f"{train_size} are fixed"
     return Task(
         name=name,
         settings=asked | how,
         train=train,
         validation=validation,
-        test=of_task(how["test_size"], generator=np.random.default_rng(TEST_SEED)),
+        test=of_task(how["test_size"], generator=np.random.default_rng(FIXED_SEED)),
         output_size=output_size,
         loss=loss,
         every_step=every_step,

@@ -20,7 +20,7 @@ import scipy.io.wavfile
 from dynlab.tasks import official, recordings
 from dynlab.tasks.log_mel import RATE, log_mel
 from dynlab.tasks.recordings import Standardise
-from dynlab.tasks.task import Split, Task, digest
+from dynlab.tasks.task import FIXED_SEED, Split, Task, digest
 
 # The order of the sources' code: the ten words of Kaggle's challenge come first.
 WORDS = (
@@ -34,7 +34,6 @@ LISTS = ("validation_list.txt", "testing_list.txt")  # which clips are for what;
 COMMANDS = 10  # the first words
 SILENCE, UNKNOWN = 0, 1  # classes of Google-12, the commands come after
 SHARE = 10  # in percent of the commands' clips, how many silent and how many unknown ones there are
-DRAWN_SEED = 2**31  # of what is drawn for Google-12, the same whatever the run's seed
 FEATURES = (
     "32 log-mel features in windows of 25 ms every 10 ms. What is shorter than a second has zeros before it and takes "
     "ln(x + 1e-10), as in one of EdgeML's two scripts; the other puts the zeros behind and takes ln x. The official "
@@ -131,7 +130,7 @@ def _word(name: str) -> int:
 
 def _twelve(names: list[str], features: dict[str, np.ndarray], noises: list[np.ndarray], part: int) -> Examples:
     """The commands of a split, and its tenths of other words and of silence."""
-    generator = np.random.default_rng([DRAWN_SEED, part])
+    generator = np.random.default_rng([FIXED_SEED, part])
     commands = [(features[name], 2 + _word(name)) for name in names if _word(name) < COMMANDS]
     others = [name for name in names if _word(name) >= COMMANDS]
     count = -(-len(commands) * SHARE // 100)

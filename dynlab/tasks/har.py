@@ -100,8 +100,7 @@ def har2(
     UserError
         If the data set is not to be had.
     """
-    settings = {"seed": seed, "retrain": retrain, "standardise": standardise}
-    return _make("har2", settings, load(data_dir, download=download))
+    return _make("har2", load(data_dir, download=download), seed=seed, retrain=retrain, standardise=standardise)
 
 
 def har6(
@@ -128,11 +127,10 @@ def har6(
     UserError
         If the data set is not to be had.
     """
-    settings = {"seed": seed, "retrain": retrain, "standardise": standardise}
-    return _make("har6", settings, load(data_dir, download=download))
+    return _make("har6", load(data_dir, download=download), seed=seed, retrain=retrain, standardise=standardise)
 
 
-def _make(name: str, settings: dict[str, Any], found: tuple[dict[str, np.ndarray], str]) -> Task:
+def _make(name: str, found: tuple[dict[str, np.ndarray], str], **settings: Any) -> Task:
     signals, origin = found
     train, test = (
         Split(signals[f"x_{part}"], classes(name, signals[f"y_{part}"]), signals[f"subject_{part}"]) for part in SPLITS
@@ -205,10 +203,8 @@ def parse(files: Iterable[official.Member]) -> dict[str, np.ndarray]:
     names = {f"{stem}_{split}.txt" for split in SPLITS for stem in (*CHANNELS, "y", "subject")}
     paths = ((full.rpartition("/")[2], file) for full, file in files)
     tables = {name: np.loadtxt(file, ndmin=2) for name, file in paths if name in names}
-    found = {}
-    for split in SPLITS:
-        channels = [tables[f"{name}_{split}.txt"].astype(np.float32) for name in CHANNELS]
-        found[f"x_{split}"] = np.stack(channels, axis=-1)
-        for stem in ("y", "subject"):
-            found[f"{stem}_{split}"] = tables[f"{stem}_{split}.txt"][:, 0].astype(np.int64)
-    return found
+    signals = {split: np.stack([tables[f"{name}_{split}.txt"] for name in CHANNELS], axis=-1) for split in SPLITS}
+    labels = {f"{stem}_{split}": tables[f"{stem}_{split}.txt"][:, 0] for split in SPLITS for stem in ("y", "subject")}
+    return {f"x_{split}": each.astype(np.float32) for split, each in signals.items()} | {
+        name: each.astype(np.int64) for name, each in labels.items()
+    }

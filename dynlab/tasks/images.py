@@ -254,8 +254,7 @@ def _make(
 
 def in_steps(images: np.ndarray, by_rows: bool) -> np.ndarray:
     """A row or a pixel a step: (image, channel, row, column) to (image, step, channel, column)."""
-    columns = images.shape[3] if by_rows else 1
-    return images.reshape(*images.shape[:2], -1, columns).swapaxes(1, 2)
+    return images.reshape(*images.shape[:2], -1, images.shape[3] if by_rows else 1).swapaxes(1, 2)
 
 
 def mnist(data_dir: str | Path | None = None, *, download: bool = True) -> Images:

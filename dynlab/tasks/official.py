@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from dynlab.errors import UserError, damage
+from dynlab.errors import UserError, told_of_damage
 from dynlab.tasks.task import NotAtHand
 
 with warnings.catch_warnings():
@@ -92,14 +92,9 @@ def opened(
         As `find`, and where a copy is damaged.
     """
     paths = find(dataset, data_dir, download=download)
-    try:
+    named = ", ".join(map(str, paths))
+    with told_of_damage(f"{named} cannot be read as {dataset.title}", f", or {by_hand(dataset)}"):
         yield paths, chain.from_iterable(map(members, paths))
-    # a damaged file drives its readers into any error
-    except Exception as error:
-        named = ", ".join(map(str, paths))
-        raise UserError(
-            f"{named} cannot be read as {dataset.title}: {damage(error)}, or {by_hand(dataset)}."
-        ) from error
 
 
 def read(
@@ -121,9 +116,8 @@ def read(
         for name, checksum in dataset.files.items():
             if hashlib.sha256(contents[name]).hexdigest() != checksum:
                 raise ValueError(f"{name} does not have its official checksum")
-    sums = hashlib.sha256("".join(dataset.files.values()).encode())
-    source = {"origin": ", ".join(path.name for path in paths), "sha256": sums.hexdigest()}
-    return list(contents.values()), source
+    checksum = hashlib.sha256("".join(dataset.files.values()).encode()).hexdigest()
+    return list(contents.values()), {"origin": ", ".join(path.name for path in paths), "sha256": checksum}
 
 
 def members(path: Path) -> Iterator[Member]:

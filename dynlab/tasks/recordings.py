@@ -7,13 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from dynlab.errors import UserError, entry
-from dynlab.tasks.task import Augmentation, Scaling, Split, Task, hold_out
+from dynlab.tasks.task import FIXED_SEED, Augmentation, Scaling, Split, Task, hold_out
 
 Standardise = Literal["feature", "channel", "global"]
 # What mean and deviation are taken over, of sequences (sample, time, input) or (sample, time, channel, column).
 STANDARDISE = {"feature": (0,), "channel": (0, 1, 3), "global": (0, 1, 2, 3)}
 CHUNK = 64  # sequences whose moments are summed at a time
-NOISE_SEED = 2**31  # of the noise after the sequences, the same whatever the run's seed; the test's is its stream 1
 
 
 def make(
@@ -73,7 +72,7 @@ def make(
 def shown(raw: np.ndarray, scaling: Scaling, length: int | None, stream: int, numbers: np.ndarray) -> np.ndarray:
     """The sequences of these numbers of `raw`, and then standard normal noise up to `length`.
 
-    The noise of a sequence depends on its number in a stream of the noise alone.
+    The noise of a sequence depends on its number in a stream alone, which is 0 in training and 1 in the test.
     """
     made = scaling.apply(raw[numbers].reshape(-1, *scaling.mean.shape))
     if length is None:
@@ -82,7 +81,7 @@ def shown(raw: np.ndarray, scaling: Scaling, length: int | None, stream: int, nu
     sequences = np.empty((len(made), length, width), np.float32)
     sequences[:, :steps] = made
     for sequence, number in zip(sequences, numbers, strict=True):
-        noise = np.random.default_rng([NOISE_SEED, stream, int(number)])
+        noise = np.random.default_rng([FIXED_SEED, stream, int(number)])
         noise.standard_normal(out=sequence[steps:], dtype=np.float32)
     return sequences
 

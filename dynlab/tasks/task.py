@@ -10,6 +10,7 @@ import numpy as np
 from dynlab.errors import UserError, entry
 
 TEST_SEED, HELD_OUT_SHARE = 0, 0.2  # of tasks without an official split
+FIXED_SEED = 2**31  # of what is the same whatever the run's seed: no run has it
 FLOAT32 = np.dtype(np.float32)
 # (raw inputs of shape (sample, time, input), strength, generator) -> raw inputs of that shape
 Augmentation = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]
@@ -43,8 +44,7 @@ class Split:
         return len(self.inputs)
 
     def __getitem__(self, which: np.ndarray | slice) -> "Split":
-        subjects = None if self.subjects is None else self.subjects[which]
-        return Split(self.inputs[which], self.targets[which], subjects)
+        return Split(self.inputs[which], self.targets[which], None if self.subjects is None else self.subjects[which])
 
     def made_by(self, make: Callable[[np.ndarray], np.ndarray], sizes: tuple[int, ...]) -> "Split":
         """Return the split whose inputs are made of the numbers that stand in their place; see `OnDemand`."""

@@ -48,19 +48,16 @@ def unit_of(form: Unitwise, numbers: Sequence[float | None]) -> str | None:
     names = dict(zip(form.unit.folded, shared[:split], strict=True)) | {form.products[0]: "pre"}
     names |= {i: f"aside[{place}]" for place, i in enumerate(form.asides)}
     held = dict(zip(form.held, shared[split:], strict=True))
+    names |= {i: "h" if operations[i].name == "state" else f"v{i}" for i in form.inside}
+    called = [(i, operations[i]) for i in form.inside if operations[i].name != "state"]
+    if not all(operation.name in OPERATIONS and OPERATIONS[operation.name].scalar for _, operation in called):
+        return None
     lines = []
-    for i in form.inside:
-        operation, names[i] = operations[i], f"v{i}"
-        text = OPERATIONS[operation.name].scalar if operation.name in OPERATIONS else ""
-        if operation.name == "state":
-            names[i] = "h"
-        elif not text:
-            return None
-        else:
-            constant = operation.number if operation.constant is None else held[operation.constant]
-            written = FUNCTION.sub(r"\1f(", text.replace("abs", "fabs"))
-            reads = [names[k] for k in operation.reads]
-            lines.append(f"const float v{i} = {written.format(*reads, c=constant)};")
+    for i, operation in called:
+        constant = operation.number if operation.constant is None else held[operation.constant]
+        written = FUNCTION.sub(r"\1f(", OPERATIONS[operation.name].scalar.replace("abs", "fabs"))
+        reads = [names[k] for k in operation.reads]
+        lines.append(f"const float v{i} = {written.format(*reads, c=constant)};")
     return "\n    ".join([HEAD, *lines, f"return {names[form.cut]};"]) + "\n}\n"
 
 

@@ -113,8 +113,7 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(logging.WARNING)
     try:
         with warnings.catch_warnings():
-            for message in EXPECTED:
-                warnings.filterwarnings("ignore", message)
+            warnings.filterwarnings("ignore", "|".join(EXPECTED))
             yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):

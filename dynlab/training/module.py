@@ -13,7 +13,7 @@ from dynlab import checkpoints
 from dynlab.errors import UserError
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches
-from dynlab.training.network import Network, loss_of, metric_of, training_loss
+from dynlab.training.network import Network, loss_of, metric_of
 from dynlab.training.settings import PLATEAU, Settings
 
 VALIDATION_LOSS, VALIDATION_METRIC = "validation_loss", "validation_metric"
@@ -74,7 +74,7 @@ class Training(LightningModule):
         inputs, targets = batch
         answers, last = self.network.carried(inputs, self._start(self._state, index, inputs))
         self._state = last.detach()
-        loss = training_loss(self.task, answers, targets, self.settings)
+        loss = loss_of(self.task, answers, targets, self.settings)
         self.loss_sum += len(inputs) * loss.detach()
         self.sequences += len(inputs)
         rate = self.trainer.optimizers[0].param_groups[0]["lr"]
@@ -85,17 +85,18 @@ class Training(LightningModule):
     def validation_step(self, batch: tuple[Tensor, Tensor], index: int) -> None:
         inputs, targets = batch
         answers, self._held_state = self.trained.carried(inputs, self._start(self._held_state, index, inputs))
-        found = {
-            VALIDATION_LOSS: loss_of(self.task, answers, targets),
-            VALIDATION_METRIC: metric_of(self.task, answers, targets),
-        }
-        self.log_dict(found, prog_bar=True, batch_size=len(inputs))
+        self.log_dict(
+            {
+                VALIDATION_LOSS: loss_of(self.task, answers, targets),
+                VALIDATION_METRIC: metric_of(self.task, answers, targets),
+            },
+            prog_bar=True,
+            batch_size=len(inputs),
+        )
 
     def _start(self, state: Tensor | None, index: int, inputs: Tensor) -> Tensor | None:
         """Return where a batch starts: at what the one before it ended in, where states are carried."""
-        if state is None or index == 0 or not self.settings.carry:
-            return None
-        return state[: len(inputs)]
+        return state[: len(inputs)] if state is not None and index and self.settings.carry else None
 
     def configure_optimizers(self) -> Any:
         system = self.network.system
@@ -122,9 +123,8 @@ class Training(LightningModule):
             self.lowest.copy_(found)
             return
         self.halvings += 1
-        for optimizer in self.trainer.optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] *= 0.5
+        for group in self.trainer.optimizers[0].param_groups:
+            group["lr"] *= 0.5
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["dynlab"] = checkpoints.document(
@@ -149,7 +149,6 @@ class Training(LightningModule):
         """Give dropout the generator's state that the checkpoint holds, after all that may have drawn from it."""
         if self._generator_state is not None:
             torch.set_rng_state(self._generator_state)
-            self._generator_state = None
 
 
 def check_of_run(stored: Mapping[str, Any], command: str) -> None:

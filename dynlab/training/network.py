@@ -4,12 +4,11 @@ torch's recurrent layers are run by its own fused kernels: the same numbers as s
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from torch.nn.functional import cross_entropy, mse_loss
 from torch.nn.utils import parametrize
 
 from dynlab.errors import UserError
@@ -19,13 +18,14 @@ from dynlab.systems.torch_cells import Cell, GRUCell, LSTMCell, RNNCell, Stack
 from dynlab.tasks import Split, Task
 from dynlab.training.batches import Sweep, streams
 from dynlab.training.recorded import Recorded
-from dynlab.training.settings import Settings
+from dynlab.training.settings import LOSSES, Settings
 from dynlab.training.unitwise_sequence import unitwise, unitwise_states
 
 # Sequences at a time where no gradient is taken.
 EVALUATION_BATCH = 512
 ANSWERS_AT_ONCE = 2**25  # 128 MiB in float32: of a large vocabulary at every step, fewer sequences
 EVALUATION_STREAMS = 10  # where the state is carried: the sources' number
+AS_REPORTED = Settings()  # of the loss: the task's own, without smoothed labels
 
 
 class Network(nn.Module):
@@ -56,8 +56,7 @@ class Network(nn.Module):
         self.every_step = task.every_step
         self.recorded = Recorded()
         self.dropout = nn.Dropout(dropout)
-        shown = system.output(torch.zeros(system.state_size)).shape[-1]
-        self.readout = nn.Linear(shown, task.output_size)
+        self.readout = nn.Linear(system.output(torch.zeros(system.state_size)).shape[-1], task.output_size)
         if task.tokens is not None:  # as the sources' language models start
             nn.init.uniform_(self.readout.weight, -UNIFORM, UNIFORM)
             nn.init.zeros_(self.readout.bias)
@@ -103,35 +102,11 @@ def outputs(
     return torch.stack(shown, dim=1) if every_step else system.output(state), state
 
 
-def _elastic_net(answers: Tensor, targets: Tensor, settings: Settings) -> Tensor:
-    """α abs(e) + (1 − α) e²/2, whose derivative by the error e is α sgn(e) + (1 − α) e."""
-    absolute, squared = l1_loss(answers, targets), mse_loss(answers, targets)
-    return settings.l1_share * absolute + (1 - settings.l1_share) * squared / 2
-
-
-# Means over all that is answered, of tasks with values. The derivative by the error e: of huber e clipped at ±cutoff,
-# of smooth-l1 e/cutoff clipped at ±1.
-LOSSES: dict[str, Callable[[Tensor, Tensor, Settings], Tensor]] = {
-    "mse": lambda answers, targets, settings: mse_loss(answers, targets),
-    "l1": lambda answers, targets, settings: l1_loss(answers, targets),
-    "huber": lambda answers, targets, settings: huber_loss(answers, targets, delta=settings.cutoff),
-    "smooth-l1": lambda answers, targets, settings: smooth_l1_loss(answers, targets, beta=settings.cutoff),
-    "elastic-net": _elastic_net,
-}
-
-
-def training_loss(task: Task, answers: Tensor, targets: Tensor, settings: Settings) -> Tensor:
-    """Return the training loss: the task's with smoothed labels, or the one that the settings name."""
+def loss_of(task: Task, answers: Tensor, targets: Tensor, settings: Settings = AS_REPORTED) -> Tensor:
+    """The mean over sequences, and over steps where every step is answered; in training as its settings say."""
     if task.loss == "mse":
         return LOSSES[settings.loss or "mse"](answers, targets, settings)
-    return loss_of(task, answers, targets, settings.label_smoothing)
-
-
-def loss_of(task: Task, answers: Tensor, targets: Tensor, label_smoothing: float = 0.0) -> Tensor:
-    """The mean over sequences, and over steps where every step is answered."""
-    if task.loss == "mse":
-        return mse_loss(answers, targets)
-    return cross_entropy(answers.flatten(0, -2), targets.flatten(), label_smoothing=label_smoothing)
+    return cross_entropy(answers.flatten(0, -2), targets.flatten(), label_smoothing=settings.label_smoothing)
 
 
 def metric_of(task: Task, answers: Tensor, targets: Tensor) -> Tensor:

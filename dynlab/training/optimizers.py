@@ -1,7 +1,7 @@
 """The optimizers by name, and two of them side by side: one for most parameters, one for constrained ones."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -21,8 +21,7 @@ def optimizer_named(name: str, groups: list[dict[str, Any]], alpha: float) -> to
     kind, extra = OPTIMIZERS[name]
     if name == "rmsprop":
         extra = extra | {"alpha": alpha}
-    made: torch.optim.Optimizer = getattr(torch.optim, kind)(groups, **extra)
-    return made
+    return cast(torch.optim.Optimizer, getattr(torch.optim, kind)(groups, **extra))
 
 
 class SideBySide(torch.optim.Optimizer):
@@ -44,11 +43,9 @@ class SideBySide(torch.optim.Optimizer):
         self._share()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for part in self.parts:
+        first, *others = self.parts
+        loss = first.step(closure)  # which gives all their gradients, before any of them steps
+        for part in others:
             part.step()
         return loss
 

@@ -1,9 +1,8 @@
 """A run before it starts: its task, its untrained network, and the facts that its checkpoints will hold."""
 
 import dataclasses
-import inspect
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ import torch
 
 import dynlab
 from dynlab import tasks
+from dynlab.arguments import takes
 from dynlab.checkpoints.document import EMBEDDING
-from dynlab.errors import UserError, lookup, require_extra
+from dynlab.errors import UserError, require_extra
 from dynlab.progress import working
 from dynlab.systems import SYSTEMS, Map, System, create
 from dynlab.systems.autonomous import check_device
@@ -45,29 +45,28 @@ def prepare(
         For unknown names and settings, settings that mean nothing for that system, data that cannot be had, a device
         that is not there, and without Lightning.
     """
-    takes = accepted(run.system)
+    accepted = takes(SYSTEMS, run.system, "system")
     check_device(device)
     version = require_extra("lightning", "train").__version__
     if "data_dir" in run.task_settings:
         raise UserError("data_dir is no setting of a run: name the folder of the data with --data-dir or DYNLAB_DATA.")
     with working(f"Reading {run.task}", quiet=not (progress or say)):
-        given = {"seed": run.settings.seed} | dict(run.task_settings)
-        task = tasks.create(run.task, **given, data_dir=data_dir)
+        task = tasks.create(run.task, **{"seed": run.settings.seed, **run.task_settings}, data_dir=data_dir)
     task.augmentation(run.settings.augment)
     _check_task(run.settings, task)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(run.settings.seed)
-        system = _system(run, task, takes)
+        system = _system(run, task, accepted)
         _check_system(run, task, system)
         network = Network(system, task, run.settings.dropout)
     name = torch.cuda.get_device_name(device) if device.startswith("cuda") else device
     return task, network, _facts(run, task, network, version) | {"device": name}
 
 
-def _system(run: Run, task: Task, takes: list[str]) -> Map:
+def _system(run: Run, task: Task, accepted: Collection[str]) -> Map:
     given = dict(run.config)
     for name, value in (("input_size", run.settings.embedding or task.input_size), ("length", task.length)):
-        if name in takes:
+        if name in accepted:
             given.setdefault(name, value)
     try:
         system = create(run.system, **given)
@@ -159,12 +158,8 @@ def _check_system(run: Run, task: Task, system: Map) -> None:
     )
 
 
-def accepted(system: str) -> list[str]:
-    """The names of the arguments that a system of `SYSTEMS` takes."""
-    return list(inspect.signature(lookup(SYSTEMS, system, "system")).parameters)
-
-
 def _facts(run: Run, task: Task, network: Network, lightning: str) -> dict[str, Any]:
+    held = None if task.validation is None else task.validation.subjects
     settings = dataclasses.asdict(run.settings) | {"augment": list(run.settings.augment)}
     if network.system.constrained_parameters():
         settings["constrained_lr"] = run.settings.constrained_rate
@@ -174,7 +169,7 @@ def _facts(run: Run, task: Task, network: Network, lightning: str) -> dict[str, 
         "settings": settings,
         "data": task.source,
         "cell_parameters": cell_parameters(network.system),
-        "validation_subjects": _subjects(task),
+        "validation_subjects": None if held is None else sorted(set(held.tolist())),
         "versions": {
             "dynlab": dynlab.__version__,
             "torch": str(torch.__version__),  # it is a subclass, which a plain reader refuses
@@ -187,8 +182,3 @@ def _facts(run: Run, task: Task, network: Network, lightning: str) -> dict[str, 
 def cell_parameters(system: System) -> int:
     """Return how many learned numbers the cell has: ERNN's η are among them, an embedding and a read-out are not."""
     return sum(parameter.numel() for name, parameter in system.named_parameters() if name != EMBEDDING)
-
-
-def _subjects(task: Task) -> list[int] | None:
-    held = None if task.validation is None else task.validation.subjects
-    return None if held is None else sorted({int(subject) for subject in held})

@@ -37,5 +37,21 @@ class Preset:
     chosen: str = ""
 
 
-_ROWS = tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
-PRESETS = {name: Preset(**row | {"settings": Settings.of(row["settings"])}) for name, row in _ROWS.items()}
+with Path(__file__).with_name("presets.toml").open("rb") as table:
+    PRESETS = {
+        name: Preset(**row | {"settings": Settings(**row["settings"])}) for name, row in tomllib.load(table).items()
+    }
+
+
+def listed() -> list[dict[str, str]]:
+    """Return what each preset trains, the row of a table that it is of, and the source's report."""
+    return [
+        {
+            "name": name,
+            "system": one.system,
+            "task": one.task,
+            "row of": one.source or "the zoo",
+            "reported": one.reported,
+        }
+        for name, one in PRESETS.items()
+    ]

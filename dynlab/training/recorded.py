@@ -1,7 +1,7 @@
 """Sequences on a GPU as CUDA graphs: the thousands of small kernels of a sequence are launched by one call."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -28,5 +28,4 @@ class Recorded:
         if key not in self._calls:
             samples = tuple(one.detach().clone().requires_grad_(one.requires_grad) for one in tensors)
             self._calls[key] = torch.cuda.make_graphed_callables(function, samples, allow_unused_input=True)
-        found: tuple[Tensor, ...] = self._calls[key](*tensors)
-        return found
+        return cast(tuple[Tensor, ...], self._calls[key](*tensors))

@@ -85,8 +85,7 @@ class Run:
             if value is True:
                 words += [option(entry.name)]
             elif value != entry.default:
-                text = ",".join(value) if isinstance(value, tuple) else str(value)
-                words += [option(entry.name), text]
+                words += [option(entry.name), ",".join(value) if isinstance(value, tuple) else str(value)]
         return shlex.join(words)
 
 
@@ -103,7 +102,7 @@ def stored_run(folder: Path) -> tuple[Run, Writes]:
         raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        settings, writes = Settings.of(stored.pop("settings")), Writes(**stored.pop("writes"))
+        settings, writes = Settings(**stored.pop("settings")), Writes(**stored.pop("writes"))
         stored.pop("devices", None)  # of older runs
         return Run(settings=settings, **stored), writes
     except (ValueError, TypeError, LookupError, AttributeError) as error:

@@ -18,7 +18,7 @@ from dynlab.files import write_bytes, write_text
 from dynlab.tasks import Task
 from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC
 from dynlab.training.network import evaluate
-from dynlab.training.run import METRICS_FILE, Diverged, Writes
+from dynlab.training.run import BEST, LAST, METRICS_FILE, Diverged, Writes
 
 
 class History(Callback):
@@ -109,9 +109,9 @@ def savers(folder: Path, task: Task, writes: Writes) -> list[Callback]:
     found: list[Callback] = [] if writes.keep_every is None else [Kept(folder, writes.keep_every)]
     if task.validation is not None:
         mode = "max" if task.metric == "accuracy" else "min"
-        found.append(ModelCheckpoint(filename="best", monitor=VALIDATION_METRIC, mode=mode, **after_epochs))
-    found.append(ModelCheckpoint(filename="last", **after_epochs))
+        found.append(ModelCheckpoint(filename=BEST, monitor=VALIDATION_METRIC, mode=mode, **after_epochs))
+    found.append(ModelCheckpoint(filename=LAST, **after_epochs))
     if writes.checkpoint_every is not None:
         within = where | {"save_on_train_epoch_end": False, "every_n_train_steps": writes.checkpoint_every}
-        found.append(ModelCheckpointWithinEpochs(filename="last", **within))
+        found.append(ModelCheckpointWithinEpochs(filename=LAST, **within))
     return found

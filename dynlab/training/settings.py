@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
+from torch.nn.functional import huber_loss, l1_loss, mse_loss, smooth_l1_loss
 
-from dynlab.arguments import check_at_least, check_positive
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError, entry
 from dynlab.training.optimizers import OPTIMIZERS, SideBySide, optimizer_named
 
 MOST_THREADS = 1024
@@ -21,7 +22,10 @@ PRECISIONS: dict[str, Literal["32-true", "bf16-mixed"]] = {
     "bf16": "bf16-mixed",
 }  # to Lightning's words
 # Settings, whether a value of theirs is allowed, and in words.
-RANGES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
+RANGES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
+    (("epochs", "batch_size", "halve_every", "threads"), lambda value: value >= 1, "at least 1"),
+    (("warmup", "embedding", "seed"), lambda value: value >= 0, "at least 0"),
+    (("lr", "constrained_lr", "cutoff"), lambda value: value is None or 0 < value < math.inf, "a positive number"),
     (("weight_decay", "penalty", "clip", "noise"), lambda value: 0 <= value < math.inf, "finite and not negative"),
     (("alpha", "dropout", "label_smoothing", "ema"), lambda value: 0 <= value < 1, "at least 0 and below 1"),
     (("l1_share",), lambda value: 0 <= value <= 1, "from 0 to 1"),
@@ -35,7 +39,6 @@ WITHOUT: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "l1_share": (("loss",), ("elastic-net",)),
     "alpha": (("optimizer", "constrained_optimizer"), ("rmsprop",)),
 }
-LOSSES = ("mse", "l1", "huber", "smooth-l1", "elastic-net")  # `dynlab.training.network.LOSSES` has the functions
 
 
 @dataclass(frozen=True)
@@ -134,23 +137,15 @@ class Settings:
     deterministic: bool = False
 
     def __post_init__(self) -> None:
-        def options(*names: str) -> dict[str, Any]:
-            return {option(name): getattr(self, name) for name in names}
-
-        check_at_least(1, **options("epochs", "batch_size", "halve_every", "threads"))
-        check_at_least(0, **options("warmup", "embedding", "seed"))
-        check_positive(**options("lr", "constrained_lr", "cutoff"))
+        object.__setattr__(self, "augment", tuple(self.augment))  # which is a list in a file
         refuse(
-            (not is_within(value), f"{name} must be {words}, got {value}.")
+            (not is_within(getattr(self, name)), f"{option(name)} must be {words}, got {getattr(self, name)}.")
             for names, is_within, words in RANGES
-            for name, value in options(*names).items()
+            for name in names
         )
-        named: dict[str, Iterable[str]] = {"optimizer": OPTIMIZERS, "constrained_optimizer": OPTIMIZERS}
-        named |= {"precision": PRECISIONS, "schedule": SCHEDULES, "loss": LOSSES}
-        for name, allowed in named.items():
-            value = getattr(self, name)
-            if value is not None and value not in allowed:
-                raise unknown(name.replace("_", " "), value, allowed)
+        for name, table in TABLES.items():
+            if getattr(self, name) is not None:
+                entry(table, getattr(self, name), name.replace("_", " "))
         refuse(
             (
                 getattr(self, name) != getattr(Settings, name) and not {getattr(self, one) for one in of} & set(values),
@@ -163,12 +158,6 @@ class Settings:
                 f"--constrained-optimizer {self.constrained_optimizer} has a learning rate of another meaning than "
                 f"{self.optimizer}'s: set --constrained-lr too."
             )
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "Settings":
-        """Return the settings that a file has as names and values, where a tuple is a list."""
-        given: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
-        return cls(**given)
 
     @property
     def constrained_rate(self) -> float:
@@ -213,6 +202,22 @@ class Settings:
         return grown * SCHEDULES[self.schedule](self, step, steps_per_epoch)
 
 
+def _elastic_net(answers: Tensor, targets: Tensor, settings: Settings) -> Tensor:
+    """α abs(e) + (1 − α) e²/2, whose derivative by the error e is α sgn(e) + (1 − α) e."""
+    absolute, squared = l1_loss(answers, targets), mse_loss(answers, targets)
+    return settings.l1_share * absolute + (1 - settings.l1_share) * squared / 2
+
+
+# Means over all that is answered, of tasks with values. The derivative by the error e: of huber e clipped at ±cutoff,
+# of smooth-l1 e/cutoff clipped at ±1.
+LOSSES: dict[str, Callable[[Tensor, Tensor, Settings], Tensor]] = {
+    "mse": lambda answers, targets, settings: mse_loss(answers, targets),
+    "l1": lambda answers, targets, settings: l1_loss(answers, targets),
+    "huber": lambda answers, targets, settings: huber_loss(answers, targets, delta=settings.cutoff),
+    "smooth-l1": lambda answers, targets, settings: smooth_l1_loss(answers, targets, beta=settings.cutoff),
+    "elastic-net": _elastic_net,
+}
+
 # Parts of the rate at the start, from the settings, the step and the steps of an epoch.
 SCHEDULES: dict[str, Callable[[Settings, int, int], float]] = {
     "constant": lambda asked, step, each: 1.0,
@@ -220,6 +225,14 @@ SCHEDULES: dict[str, Callable[[Settings, int, int], float]] = {
     "halve": lambda asked, step, each: 0.5 ** (step // (asked.halve_every * each)),
     "tenth": lambda asked, step, each: 0.1 ** (step // (asked.halve_every * each)),
     PLATEAU: lambda asked, step, each: 1.0,  # the training halves, when it has seen the validation
+}
+# Settings that name an entry of a table.
+TABLES: dict[str, Mapping[str, Any]] = {
+    "optimizer": OPTIMIZERS,
+    "constrained_optimizer": OPTIMIZERS,
+    "precision": PRECISIONS,
+    "schedule": SCHEDULES,
+    "loss": LOSSES,
 }
 
 

@@ -5,6 +5,7 @@ It goes with any LightningModule that holds an RNN, GRU or LSTM of torch, a Cell
     Trainer(callbacks=[StabilityMonitor(every_n_steps=200)])
 """
 
+import functools
 import math
 from contextlib import ExitStack
 from typing import Any
@@ -17,7 +18,7 @@ from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.checkpoints.modules import part_system, recurrent_parts, unwrapped
 from dynlab.checkpoints.naming import choose
-from dynlab.checkpoints.recording import listen
+from dynlab.checkpoints.recording import collect, listen
 from dynlab.diagnostics.gradient.gradient_norms import gradient
 from dynlab.diagnostics.lyapunov.lyapunov_exponents import lyapunov
 from dynlab.diagnostics.spectrum import spectrum
@@ -71,7 +72,7 @@ class StabilityMonitor(Callback):
         self.samples = samples
         self.times = times
         self.failure: str | None = None
-        self._inputs: Tensor | None = None
+        self._heard: list[list[Tensor]] = []
         self._listening = ExitStack()
         self._last_step: int | None = None
 
@@ -90,20 +91,21 @@ class StabilityMonitor(Callback):
             return
         self._last_step = step
         if isinstance(pl_module, Training):  # which runs its system by faster code than its step, that nothing hears
-            self._inputs = batch[0][: self.samples].detach()
+            collect(self._heard, batch[0][: self.samples], False)
         else:
-            self._listening.callback(listen(self._part(pl_module), self._keep))
+            self._listening.callback(listen(self._part(pl_module), functools.partial(collect, self._heard)))
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Log what is measured of the batch with the weights after its step, where it was heard."""
         self._listening.close()
-        if self._inputs is None:
+        if not self._heard:
             return
+        inputs = torch.cat(self._heard[0], dim=1)[: self.samples]
+        self._heard.clear()
         with torch.random.fork_rng(devices=[]), one_torch_thread():
-            values = self._measured(pl_module, self._inputs.to("cpu", torch.float64))
-        self._inputs = None
+            values = self._measured(pl_module, inputs.to(torch.float64))
         pl_module.log_dict(values, logger=False, rank_zero_only=True, batch_size=1)
         for logger in trainer.loggers:  # whatever steps the trainer logs
             logger.log_metrics(values, trainer.global_step - 1)
@@ -117,14 +119,6 @@ class StabilityMonitor(Callback):
 
     def _part(self, module: LightningModule) -> Any:
         return unwrapped(module).get_submodule(self._chosen.prefix)
-
-    def _keep(self, inputs: Tensor, continues: bool) -> None:
-        """The first sequences that the layer is given in the batch, and what continues them."""
-        part = inputs[: self.samples].detach()
-        if self._inputs is None:
-            self._inputs = part
-        elif continues and part.shape[0] == self._inputs.shape[0]:
-            self._inputs = torch.cat([self._inputs, part], dim=1)
 
 
 def measure(system: Any, inputs: Tensor, times: int) -> tuple[dict[str, float], str | None]:

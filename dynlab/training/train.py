@@ -21,6 +21,7 @@ from dynlab.tasks import Task
 from dynlab.training.network import Network, evaluate
 from dynlab.training.prepare import prepare
 from dynlab.training.run import BEST, LAST, METRICS_FILE, NETWORK_FILE, RUN_FILE, Run, Writes, stored_run
+from dynlab.training.settings import refuse
 
 # what an overwritten run leaves that a reader could take for the new one's
 OWN_FILES = (NETWORK_FILE, METRICS_FILE, f"{BEST}.ckpt", f"{LAST}.ckpt", "step-" + "[0-9]" * 6 + "*.ckpt")
@@ -97,11 +98,19 @@ def train(
         When interrupted; ``last.ckpt`` is then that of the last epoch.
     """
     folder = Path(folder)
-    if files.exists(folder) and not overwrite:
-        raise UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
     others = folder.is_dir() and any(not files.is_private(entry) for entry in folder.iterdir())
-    if others and not (folder / RUN_FILE).is_file():
-        raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.")
+    refuse(
+        [
+            (
+                files.exists(folder) and not overwrite,
+                f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.",
+            ),
+            (
+                others and not (folder / RUN_FILE).is_file(),
+                f"{folder} holds no training run, so it is not overwritten; choose another folder.",
+            ),
+        ]
+    )
     writes = Writes(checkpoint_every, keep_every, log_every, monitor_every, test_every_epoch)
     prepared = prepare(run, data_dir=data_dir, device=device, progress=progress, say=log)
     files.make_folder(folder)
@@ -173,11 +182,10 @@ def _carry_out(
         check_of_run(stored, facts["command"])
         network.system.load_state_dict(stored["dynlab"]["state_dict"])
         network.readout.load_state_dict(stored["dynlab"]["readout"])
-        found: dict[str, Any] = {"epoch": stored["epoch"] + 1}
+        facts = facts | {"epoch": stored["epoch"] + 1}
         for name, split in (("validation", task.validation), ("test", task.test)):
             if split is not None:
                 scores = evaluate(network, task, split, run.settings.carry)
-                found |= {f"{name}_{key}": value for key, value in scores.items()}
-    facts = facts | found
+                facts |= {f"{name}_{key}": value for key, value in scores.items()}
     document = checkpoints.document(network.system, network.readout, {"name": task.name} | task.settings, facts)
     return Result(checkpoints.write(folder / NETWORK_FILE, document), facts)

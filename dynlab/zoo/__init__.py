@@ -4,7 +4,6 @@ A name of the zoo stands wherever a checkpoint's path does. This package knows n
 `dynlab.checkpoints`.
 """
 
-import functools
 import json
 import warnings
 from pathlib import Path
@@ -107,12 +106,6 @@ def entries() -> list[dict[str, Any]]:
         path of the checkpoint. Of a network that was trained once, on all training data, ``test_accuracy_std`` and
         ``validation_accuracy`` are None.
     """
-    return [dict(entry) for entry in _listed(FOLDER)]
-
-
-@functools.cache
-def _listed(folder: Path) -> tuple[dict[str, Any], ...]:
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")]
-    for entry in found:
-        entry["file"] = str(folder / entry["file"])
-    return tuple(sorted(found, key=lambda entry: str(entry["name"])))
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")]
+    placed = [entry | {"file": str(FOLDER / entry["file"])} for entry in found]
+    return sorted(placed, key=lambda entry: str(entry["name"]))

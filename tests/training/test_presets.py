@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from dynlab.arguments import takes
 from dynlab.figures.accuracies import facts
-from dynlab.systems import create
+from dynlab.systems import SYSTEMS, create
 from dynlab.training import PRESETS
-from dynlab.training.prepare import accepted
 
 # (input width, steps, outputs) of each task
 SHAPES = {
@@ -36,7 +36,7 @@ def parameters(name, *, with_readout=True):
     preset = PRESETS[name]
     width, steps, outputs = SHAPES[preset.task]
     width = SMALLER_VECTORS.get(name, width)
-    length = {"length": steps} if "length" in accepted(preset.system) else {}
+    length = {"length": steps} if "length" in takes(SYSTEMS, preset.system, "system") else {}
     system = create(preset.system, input_size=width, **length, **preset.config)
     if preset.task in TOKENS:
         assert preset.settings.embedding == width

@@ -7,7 +7,7 @@ from lightning.pytorch import Trainer
 from dynlab import tasks
 from dynlab.errors import UserError
 from dynlab.training import Run, Settings, train
-from dynlab.training.network import training_loss
+from dynlab.training.network import loss_of
 
 # ∂L/∂e of the tutorial's losses, for each error e
 DERIVATIVES = {
@@ -24,7 +24,7 @@ def test_the_derivative_of_a_loss_is_the_sources(name):
     options, derivative = DERIVATIVES[name]
     answers = torch.linspace(-2, 2, 14, dtype=torch.float64).reshape(2, 7).requires_grad_()
     targets = torch.full((2, 7), 0.05, dtype=torch.float64)
-    loss = training_loss(tasks.create("sine"), answers, targets, Settings(loss=name, **options))
+    loss = loss_of(tasks.create("sine"), answers, targets, Settings(loss=name, **options))
     (found,) = torch.autograd.grad(loss, answers)
     torch.testing.assert_close(found * answers.numel(), derivative(answers - targets).detach(), rtol=1e-13, atol=1e-13)
 

@@ -1,6 +1,5 @@
 """A frozen system with some parameters free: its numbers, its weights, and the input that is held."""
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +11,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from dynlab.errors import UserError, lookup, unknown
+from dynlab.arguments import takes
+from dynlab.errors import UserError, unknown
 from dynlab.systems import SYSTEMS, Flow, Map, System
 from dynlab.systems.autonomous import Held
 from dynlab.systems.embedding import Encoder
@@ -266,7 +266,7 @@ def _owner(system: System, place: str) -> tuple[nn.Module, str]:
 
 def _numbers(system: System) -> Iterator[tuple[str, float]]:
     """Yield the path and value of every real number that a module holds; integers where the system says ``float``."""
-    known = inspect.signature(lookup(SYSTEMS, system.name, "system")).parameters if system.name in SYSTEMS else {}
+    known = takes(SYSTEMS, system.name, "system") if system.name in SYSTEMS else {}
     whole = {name for name, parameter in known.items() if parameter.annotation is float}
     for path, module in system.named_modules():
         for attribute, value in vars(module).items():
