@@ -84,7 +84,8 @@ def _print_system(source: Source, as_json: bool) -> None:
     from dynlab.systems import SYSTEMS
     from dynlab.systems.examples import facts, facts_of
 
-    system, made = source.cell, facts(source.name) if source.name in SYSTEMS else {"name": source.name, "settings": {}}
+    system, unknown = source.cell, {"name": source.name, "settings": {}}
+    made: dict[str, Any] = facts(source.name) if source.name in SYSTEMS else unknown
     names = ", ".join(system.state_names[:NAMED]) + ", …" * (system.state_size > NAMED)
     found = made | {"settings": made["settings"] | dict(source.config), "states": names} | facts_of(system)
     if as_json:

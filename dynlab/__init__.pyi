@@ -75,4 +75,5 @@ from .training.stability_monitor import StabilityMonitor as StabilityMonitor
 from .trajectories.simulation import simulate as simulate
 from .zoo import load as load
 
+__all__: list[str]
 __version__: str

@@ -273,8 +273,8 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     if np.isnan(last["error_bound"].values).all():
         return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps:,}."
     known = last["resolved"].values
-    rest = f"All {n:,} are" if (known == n).all() else f"Rounding leaves {ranged(known, 0)} of {n:,}"
+    limit = "" if (known == n).all() else f" Rounding leaves {ranged(known, 0)} of {n:,} known."
     return (
         f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is "
-        f"{sized(last['log_singular_value'].values[:, 0])}. {surviving(last['surviving'].values, n)}. {rest} known."
+        f"{sized(last['log_singular_value'].values[:, 0])}. {surviving(last['surviving'].values, n)}.{limit}"
     )

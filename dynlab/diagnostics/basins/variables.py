@@ -196,7 +196,7 @@ def verdict(ds: xr.Dataset, is_flow: bool, fewer: int) -> str:
     settings = schema.settings(ds)
     of = f" under Euler's map at ε = {number(settings['step_size'])}" if "step_size" in settings else ""
     starts = counted(ds["basin"].size, "start")
-    said = f"Of {starts}{of}, {joined(_ends(ds, is_flow))}. {_limit(ds, fewer)}".strip()
+    said = f"Among {starts}{of}, {joined(_ends(ds, is_flow))}. {_limit(ds, fewer)}".strip()
     at = settings["input"] if settings["at"] == "values" else settings["at"]
     return under_input(said, at, settings["input"])
 

@@ -44,7 +44,7 @@ LONG = {  # kinds with the noun of a sentence
 def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) -> dict[str, Any]:
     """Return all variables; `name` is the parameter's, and `observed` the coordinate of the orbits."""
     n, words = len(diagram.curve.scale), f"state {_state(diagram, observed)} at each point of the orbit"
-    rows = schema.columns(_of_branches(diagram, name) | _of_events(diagram, name, observed), n)
+    rows: dict[str, Any] = schema.columns(_of_branches(diagram, name) | _of_events(diagram, name, observed), n)
     rows["branch_orbit"] = ((schema.POINT, schema.PHASE), _orbits(diagram, observed), words)
     return rows | ({} if seen is None else _of_orbits(diagram, seen, observed))
 

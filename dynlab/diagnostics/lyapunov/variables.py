@@ -97,7 +97,7 @@ BY_SAMPLE = {1: "separate in", -1: "meet in", 0: "are undecided in"}
 GROUPS = {1: "positive", 0: "of undecided sign", -1: "negative"}
 ECHO = {
     MEET: "meet in",
-    DRAW_NEARER: "meet (by a factor e or more) in",
+    DRAW_NEARER: "draw nearer (by a factor e or more) in",
     STAY_APART: "stay apart in",
     NEITHER: "are undecided in",
 }

@@ -226,7 +226,7 @@ def _verdict(ds: xr.Dataset) -> str:
     proved = bool((statuses == PROVED).any())
     which, points = np.flatnonzero(statuses == (PROVED if proved else SAMPLED)), counted(len(statuses), "fixed point")
     if not which.size:
-        return f"There is no Lyapunov function at {points}: {'; '.join(sorted(set(statuses)))}."
+        return f"There is no Lyapunov function around {points} ({'; '.join(sorted(set(statuses)))})."
     name = "radius" if proved else "sampled_radius"
     smallest = ds[name].values[which] / np.linalg.norm(ds["weights"].values[which], 2, axis=(1, 2))
     widest = ds.isel({schema.FIXED_POINT: int(which[np.argmax(smallest)])})

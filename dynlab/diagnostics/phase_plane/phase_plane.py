@@ -159,9 +159,10 @@ def phase_plane(
     found = equilibria(exact, drawn, euler_step, origin)
     rows = field_variables(held, drawn.grid(grid)) | conserved(origin, drawn.grid(grid))
     rows |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
-    if not analysed.is_flow:
-        ends = orbit_ends(analysed, initial, np.array([one.state for one in found]).reshape(-1, 2))
-    rows |= ends | come_from(analysed, found, orbits, drawn)
+    states = np.array([one.state for one in found]).reshape(-1, 2)
+    rows |= (ends if analysed.is_flow else orbit_ends(analysed, initial, states)) | come_from(
+        analysed, found, orbits, drawn
+    )
     why = "; ".join(sorted({point.flag for point in found if point.flag}))
     return schema.result(
         system,

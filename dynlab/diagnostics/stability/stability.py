@@ -22,7 +22,20 @@ from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.systems.fastgrnn import FastRNN, FastRNNFlow
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
-from dynlab.words import at_least, at_most, counted, interval, joined, near_one, number, place, ranged, share, some_of
+from dynlab.words import (
+    agree,
+    at_least,
+    at_most,
+    counted,
+    interval,
+    joined,
+    near_one,
+    number,
+    place,
+    ranged,
+    share,
+    some_of,
+)
 
 METHOD = (
     f"{EIGENVALUES}. A step multiplies the flow linearised at a state by R(ελ), exact at equilibria, and of Euler's "
@@ -284,5 +297,5 @@ def _bounds(ds: xr.Dataset, outcomes: tuple[str, ...]) -> str:
     found, names = ds["outcome"].values.astype(str), ds["quantity"].values
     if outcomes == (HOLDS,):
         return f"Theory's {'bound holds' if len(found) == 1 else f'{len(found)} bounds hold'}." if len(found) else ""
-    parts = [f"{each}: {joined([str(name) for name in names[found == each]])}" for each in outcomes if each in found]
-    return f"Theory's bounds, {'; '.join(parts)}." if parts else ""
+    named = {each: [str(name) for name in names[found == each]] for each in outcomes if each in found}
+    return " ".join(f"{joined(which)} {agree(len(which))} {each}." for each, which in named.items())
