@@ -140,8 +140,7 @@ def phase_plane(
     if system.state_size != 2:
         raise UserError(f"A phase plane needs a system with two states, {system.name!r} has {system.state_size}.")
     flow = system.flow if isinstance(system, Euler) else system
-    euler_step = system.step_size if isinstance(system, Euler) else None
-    exact = without_input(frozen(flow))
+    euler_step, exact = (system.step_size if isinstance(system, Euler) else None), without_input(frozen(flow))
     asked = None if window is None else window_of(window)
     usual_starts, usual_steps, usual_size, box = _usual(system, exact, asked)
     initial = usual_starts if starts is None else given_starts(exact, np.atleast_2d(starts)).numpy()
@@ -160,9 +159,8 @@ def phase_plane(
     rows = field_variables(held, drawn.grid(grid)) | conserved(origin, drawn.grid(grid))
     rows |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
     states = np.array([one.state for one in found]).reshape(-1, 2)
-    rows |= (ends if analysed.is_flow else orbit_ends(analysed, initial, states)) | come_from(
-        analysed, found, orbits, drawn
-    )
+    ends = ends if analysed.is_flow else orbit_ends(analysed, initial, states)
+    rows |= ends | come_from(analysed, found, orbits, drawn)
     why = "; ".join(sorted({point.flag for point in found if point.flag}))
     return schema.result(
         system,

@@ -23,7 +23,6 @@ from dynlab.systems.ernn import ERNN
 from dynlab.systems.fastgrnn import FastRNN, FastRNNFlow
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
 from dynlab.words import (
-    agree,
     at_least,
     at_most,
     counted,
@@ -298,4 +297,4 @@ def _bounds(ds: xr.Dataset, outcomes: tuple[str, ...]) -> str:
     if outcomes == (HOLDS,):
         return f"Theory's {'bound holds' if len(found) == 1 else f'{len(found)} bounds hold'}." if len(found) else ""
     named = {each: [str(name) for name in names[found == each]] for each in outcomes if each in found}
-    return " ".join(f"{joined(which)} {agree(len(which))} {each}." for each, which in named.items())
+    return " ".join(f"{joined(which)} {'is' if len(which) == 1 else 'are'} {each}." for each, which in named.items())
