@@ -73,8 +73,12 @@ def _fastest(held: Held, states: Tensor) -> float:
 
 
 def step_of(held: Held, dt: float) -> Step:
-    """Return the step of orbits (k, n): a map's own, or Runge and Kutta's of a flow, `dt` seconds long."""
-    stepping = replace(held, system=RungeKutta4(held.system, dt)) if isinstance(held.system, Flow) else held
+    """Return the step of orbits (k, n): a map's own, or Runge and Kutta's of a flow, `dt` seconds long or back."""
+    stepping = held
+    if isinstance(held.system, Flow):
+        method = RungeKutta4(held.system, abs(dt))
+        method.step_size = dt  # may be negative, which no integrator of a user's may
+        stepping = replace(held, system=method)
     return (lambda h: stepping.difference(stepping.moved(h))) if held.angles else stepping.moved
 
 
