@@ -83,7 +83,7 @@ def _print_system(source: Source, as_json: bool) -> None:
     from dynlab.systems.examples import facts, facts_of
 
     source.check(optional=False)
-    system, made = source.cell, {"name": source.name, "settings": {}}
+    system, made = source.cell, dict[str, Any](name=source.name, settings={})
     made = facts(source.name) if source.name in SYSTEMS else made
     names = ", ".join(system.state_names[:NAMED]) + ", …" * (system.state_size > NAMED)
     found = made | {"settings": made["settings"] | dict(source.config), "states": names} | facts_of(system)
