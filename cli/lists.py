@@ -32,7 +32,7 @@ LISTED = {
 }
 
 
-@click.command(cls=Command, params=shared(("factory", "config"), factory={"help": "Describe a system, not a file."}))
+@click.command(cls=Command, params=shared(("factory", "config"), factory={"help": "Describe this system."}))
 @click.argument("checkpoint", shell_complete=networks, metavar="[CKPT]", required=False)
 @click.option("--layer", help="Only this recurrent layer: its prefix in the model, then :1 or :1r.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
@@ -54,10 +54,11 @@ def inspect(checkpoint: str | None, layer: str | None, as_json: bool, **said: An
     from dynlab import zoo
     from dynlab.checkpoints import describe, read
 
-    if (checkpoint is None) == (said["factory"] is None) or (layer and said["factory"]):
-        raise UserError("Name either CKPT, with or without --layer, or --system.")
-    if checkpoint is None:
-        _print_system(Source(**said), as_json)
+    if checkpoint is None and said["factory"] is None:
+        raise UserError("Name what to inspect: CKPT or --system NAME.")
+    if checkpoint is None or said["factory"]:
+        given = {name: value for name, value in (said | {"layer": layer}).items() if value}
+        _print_system(Source(checkpoints=(checkpoint,) if checkpoint else (), given=given.keys(), **given), as_json)
         return
     path = zoo.locate(checkpoint)
     found = describe(path)
@@ -84,6 +85,7 @@ def _print_system(source: Source, as_json: bool) -> None:
     from dynlab.systems import SYSTEMS
     from dynlab.systems.examples import facts, facts_of
 
+    source.check(optional=False)
     system, unknown = source.cell, {"name": source.name, "settings": {}}
     made: dict[str, Any] = facts(source.name) if source.name in SYSTEMS else unknown
     names = ", ".join(system.state_names[:NAMED]) + ", …" * (system.state_size > NAMED)

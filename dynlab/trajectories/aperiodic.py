@@ -111,8 +111,8 @@ def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> At
 
 def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
     """Return the form of the set, its name, and the widest hole in its states; "" where the signs do not decide."""
-    if sign[0] > 0:
-        return CHAOS, "chaotic attractor", 0.0
+    if sign[0] > 0:  # by Poincaré and Bendixson no flow of two states is chaotic
+        return ("", "", 0.0) if held.is_flow and trail.shape[1] < 3 else (CHAOS, "chaotic attractor", 0.0)
     zeros = int((sign == 0).sum())
     if zeros == len(sign) or not (sign[zeros:] < 0).all() or zeros < 1 + held.is_flow:
         return "", "", 0.0

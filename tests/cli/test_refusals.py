@@ -50,7 +50,7 @@ def network(folder):
         ([*MOVIE, "--to", "0.2", "--parameter", "x"], "'x'"),
         ([*MOVIE, "-o", "a.png"], "--output takes a file that ends in .gif"),
         (["figure", "movie", "-o", "a.png", "--quiet"], "a.gif exists: add --overwrite"),
-        (["inspect"], "Name either CKPT, with or without --layer, or --system"),
+        (["inspect"], "Name what to inspect: CKPT or --system NAME"),
         (MOVIE, "add those that are missing"),
         (MOVIE[:-2], "Nothing moves"),
         ([*SWEEP, "sead=1,2"], "did you mean 'seed'?"),

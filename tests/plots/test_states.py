@@ -73,6 +73,13 @@ def test_steps_of_a_map_are_dots_that_no_line_joins():
     np.testing.assert_array_equal(dots, ds["trajectory"].values[:, 1:])
 
 
+def test_nullclines_cross_without_a_bend():
+    ds = dl.phase_plane(dl.EquationFlow("x*(3 - x - 2*y), y*(2 - x - y)"), steps=5)
+    contours = [c for c in plot_phase_plane(ds).collections if type(c).__name__ == "QuadContourSet"]
+    x, y = np.concatenate([path.vertices for path in contours[0].get_paths()]).T
+    assert np.minimum(np.abs(x), np.abs(3 - x - 2 * y)).max() < 0.02
+
+
 def test_beside_a_pole_the_divergence_has_the_colours_of_nine_of_ten_values():
     ds = dl.phase_plane(dl.EquationFlow("y/(1 + x), -x"), window=2.0, steps=5)
     mesh, sizes = plot_divergence(ds).collections[0], np.abs(ds["divergence"].values)
