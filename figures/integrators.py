@@ -32,6 +32,11 @@ LINEAR = 1e-3  # of the scale of the energy's change, logarithmic beyond
 TURN = 35  # steps, a little more than those of one turn
 THIN, THICK = 0.3, 1.6  # points, of all steps and of the last turn
 ROUNDING = 1e-14  # a modulus nearer to 1 is 1
+PLACES = [
+    [f"region-{name}" for name in INTEGRATORS],
+    [f"orbit-{name}" for name in INTEGRATORS],
+    ["energy"] * len(INTEGRATORS),
+]
 
 
 def compute(fast: bool) -> Results:
@@ -46,13 +51,6 @@ def compute(fast: bool) -> Results:
         found[f"region-{name}"] = stability(system, np.zeros((50, 0)), integrator=name, initial_state=START)
         found[f"orbit-{name}"] = simulate(integrator(system.flow, STEP), steps=steps, initial_state=START)
     return found
-
-
-PLACES = [
-    [f"region-{name}" for name in INTEGRATORS],
-    [f"orbit-{name}" for name in INTEGRATORS],
-    ["energy"] * len(INTEGRATORS),
-]
 
 
 @script("integrators", (12.0, 9.6), compute, mosaic=PLACES, height_ratios=[1.1, 1, 1.5])
