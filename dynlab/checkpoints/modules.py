@@ -102,13 +102,11 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
 
 def unwrapped(module: nn.Module) -> nn.Module:
     """The model inside what torch.compile and DataParallel put around it, so that names are those of its own."""
-    while True:
-        if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
-            module = module.module
-        elif "_orig_mod" in module._modules:  # the wrapper's class is private to torch.compile
-            module = module.get_submodule("_orig_mod")
-        else:
-            return module
+    if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
+        return unwrapped(module.module)
+    if "_orig_mod" in module._modules:  # the wrapper's class is private to torch.compile
+        return unwrapped(module.get_submodule("_orig_mod"))
+    return module
 
 
 def recurrent_parts(module: nn.Module, prefix: str = "") -> dict[str, System | RecurrentModule]:

@@ -203,8 +203,13 @@ def parse(files: Iterable[official.Member]) -> dict[str, np.ndarray]:
     names = {f"{stem}_{split}.txt" for split in SPLITS for stem in (*CHANNELS, "y", "subject")}
     paths = ((full.rpartition("/")[2], file) for full, file in files)
     tables = {name: np.loadtxt(file, ndmin=2) for name, file in paths if name in names}
-    signals = {split: np.stack([tables[f"{name}_{split}.txt"] for name in CHANNELS], axis=-1) for split in SPLITS}
-    labels = {f"{stem}_{split}": tables[f"{stem}_{split}.txt"][:, 0] for split in SPLITS for stem in ("y", "subject")}
-    return {f"x_{split}": each.astype(np.float32) for split, each in signals.items()} | {
-        name: each.astype(np.int64) for name, each in labels.items()
+    signals = {
+        f"x_{split}": np.stack([tables[f"{name}_{split}.txt"] for name in CHANNELS], axis=-1).astype(np.float32)
+        for split in SPLITS
     }
+    labels = {
+        f"{stem}_{split}": tables[f"{stem}_{split}.txt"][:, 0].astype(np.int64)
+        for split in SPLITS
+        for stem in ("y", "subject")
+    }
+    return signals | labels
