@@ -97,7 +97,8 @@ def end_to_end() -> dict[str, Any]:
     results = kept("antisymmetric-2")
     ours = [key for key in antisymmetric_2.of_trained(results) if "antisymmetric" in key]
     off = [abs(float(results[key]["mean"][0, -1])) for key in ours if key not in antisymmetric_2.BESIDE]
-    return {"trained": len(off), "off": max(off, default=np.nan), "said": antisymmetric_2.measured(results)}
+    found = {"trained": len(off), "off": max(off, default=np.nan), "said": antisymmetric_2.measured(results)}
+    return found | {"left": sum(name not in results for name in antisymmetric_2.PADDED)}
 
 
 def slides() -> dict[str, float]:
