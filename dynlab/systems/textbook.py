@@ -87,12 +87,12 @@ def henon(a: float = 1.4, b: float = 0.3) -> EquationMap:
 
 
 def lorenz(sigma: float = 10.0, rho: float = 28.0, beta: float = 8 / 3) -> EquationFlow:
-    """X' = σ (y − x), y' = x (ρ − z) − y, z' = x y − β z, with divergence −(σ + 1 + β) everywhere."""
+    """The flow x' = σ (y − x), y' = x (ρ − z) − y, z' = x y − β z, with divergence −(σ + 1 + β) everywhere."""
     return EquationFlow("sigma*(y - x), x*(rho - z) - y, x*y - beta*z", sigma=sigma, rho=rho, beta=beta)
 
 
 def roessler(a: float = 0.2, b: float = 0.2, c: float = 5.7) -> EquationFlow:
-    """X' = −y − z, y' = x + a y, z' = b + z (x − c), with divergence a − c + x.
+    """The flow x' = −y − z, y' = x + a y, z' = b + z (x − c), with divergence a − c + x.
 
     Its two equilibria are (a s, −s, s) with s = (c ± √(c² − 4 a b))/(2 a); they meet in a fold at c² = 4 a b.
     """

@@ -67,7 +67,7 @@ def test_weights_that_are_not_finite_are_neither_written_nor_read(tmp_path):
 
 
 CHANGES = {
-    "a newer version": ({"version": 2}, "has not version 1 .* install a newer"),
+    "a newer version": ({"version": 2}, "is not of version 1 .* update dynlab"),
     "an unknown system": ({"system": "grru"}, "did you mean 'gru'"),
     "no config": ({"config": None}, "no whole checkpoint"),
     "a wrong config": ({"config": GRU.config | {"width": 3}}, "unexpected keyword argument 'width'"),

@@ -87,7 +87,7 @@ def test_exponents_have_their_errors_beside_running_estimates_and_the_attractor(
         line = labelled(running)[f"$\\Lambda_{{{mode + 1}}}$"]
         np.testing.assert_allclose(line.get_ydata(), ds["running_exponent"][0, :, mode])
     cobweb = plot_attractor(dl.lyapunov(dl.EquationMap("3.7*x*(1 - x)"), steps=300, initial_state=[0.3]))
-    assert (attractor.get_xlabel(), cobweb.get_xlabel()) == ("state h₁", "state $x_t$")
+    assert (attractor.get_xlabel(), cobweb.get_xlabel()) == ("state x", "state $x_t$")
     step = labelled(cobweb)["one step"]
     np.testing.assert_allclose(step.get_ydata(), 3.7 * step.get_xdata() * (1 - step.get_xdata()))
 
