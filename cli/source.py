@@ -132,7 +132,7 @@ class Source(SimpleNamespace):
 
     @functools.cached_property
     def name(self) -> str:
-        """For the figure's file: the checkpoint's folder and name with its layer, the system's, or the matrix's."""
+        """Name in the figure's file: the checkpoint's folder and name with its layer, the system's, or the matrix's."""
         if self.checkpoints:
             path = Path(self.checkpoints[0])
             folder = f"{path.absolute().parent.name}-" if path.exists() and path.absolute().parent.name else ""

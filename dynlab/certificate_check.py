@@ -247,9 +247,9 @@ def read(document: Any) -> Certificate:
     Raises
     ------
     Malformed
-        Where one is missing, or is not of the form that it must have.
+        If one is missing, or is not of the form that it must have.
     Rejected
-        Where a radius is not positive, the digest is not that of the program, or the work would have no bound.
+        If a radius is not positive, the digest is not that of the program, or the work would have no bound.
     """
     reader = Reader()
     if type(document) is dict and document.get("format") != FORMAT:
@@ -802,7 +802,7 @@ def check(document: Any) -> str:
     Raises
     ------
     Rejected
-        Where something does not hold; `Malformed`, where it is no certificate at all.
+        If something does not hold; `Malformed`, if it is no certificate at all.
     """
     try:
         certificate = read(document)

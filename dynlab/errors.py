@@ -139,7 +139,7 @@ def told_of_damage(reading: str, fix: str = "") -> Iterator[None]:
     reading : str
         The sentence up to what is wrong: "a.nc cannot be read as a NetCDF file".
     fix : str
-        What else helps, behind a comma.
+        Another remedy, behind a comma.
     """
     try:
         yield

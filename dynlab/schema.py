@@ -230,7 +230,7 @@ def result(
 
 
 def of_flow(array: xr.DataArray) -> bool:
-    """Whether a variable is a flow's: a time in seconds, or a rate per second."""
+    """Tell whether a variable is a flow's: a time in seconds, or a rate per second."""
     return array.attrs["units"] in (SECOND, PER_SECOND, NAT_PER_SECOND)
 
 

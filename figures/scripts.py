@@ -102,7 +102,7 @@ class Script:
     size : tuple of float
         Size of the figure without its words, in inches.
     panels : mapping, optional
-        What `plt.subplots` or `plt.subplot_mosaic` takes; without it `draw` gets no axes and makes the figure.
+        Arguments of `plt.subplots` or `plt.subplot_mosaic`; without them `draw` gets no axes and makes the figure.
     """
 
     name: str

@@ -47,7 +47,7 @@ class Queued:
         Name of its folder and in the record.
     run : Run
     writes : dict
-        What of `dynlab.training.Writes` it has beside the queue's own.
+        Arguments of `dynlab.training.Writes` beside the queue's own.
     candidates : tuple of str
         Earlier trainings: the system's settings and the learning rate are those of the one that is best on held-out
         data. Empty where the run has its own.

@@ -1,4 +1,4 @@
-"""Each root once more, by another method: MINPACK's hybrid one, `scipy.optimize.fsolve`, started off the root."""
+"""A second method for each root: MINPACK's hybrid one, `scipy.optimize.fsolve`, started off the root."""
 
 import warnings
 from collections.abc import Callable

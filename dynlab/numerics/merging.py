@@ -1,4 +1,4 @@
-"""Which of many computed roots are the same one, whatever order they come in."""
+"""Merging of computed roots that are the same one, whatever order they come in."""
 
 import numpy as np
 from numpy.typing import NDArray

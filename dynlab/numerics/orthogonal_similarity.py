@@ -59,7 +59,7 @@ def orthogonal_similarity(first: Real, second: Real, starts: int, seed: int = 0)
 
 
 def _angle(chord: Real) -> Real:
-    """Between two of norm 1 at that distance: near 0 without the cancellation of an arc cosine."""
+    """Return the angle between two of norm 1 at that distance, without the cancellation of an arc cosine near 0."""
     return np.asarray(2 * np.arcsin(np.minimum(chord / 2, 1)))
 
 

@@ -74,9 +74,9 @@ def proved_ball(program: Program, center: list[arb], inverse: arb_mat | None = N
     Raises
     ------
     NotProved
-        Where none was.
+        If none was.
     NonSmooth
-        Where a ReLU's argument may be 0 in the ball.
+        If a ReLU's argument may be 0 in the ball.
     """
     at = enclose(program, center, slopes=inverse is None)
     inverse = _inverse(at.derivative) if inverse is None else inverse
@@ -218,7 +218,7 @@ def certify(program: Program, point: Real) -> Certificate:
 
 
 def eigenvalue_radii(certificate: Certificate, eigenvalues: Complex) -> Real:
-    """For each approximate eigenvalue, the radius of a disc about it that surely holds its eigenvalue, shape (n,).
+    """Return, for each approximate eigenvalue, the radius of a disc that surely holds its eigenvalue, shape (n,).
 
     Approximate eigenvalues are matched with the discs; one whose disc is connected with others gets a radius that
     reaches over all of them.

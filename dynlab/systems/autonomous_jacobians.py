@@ -48,7 +48,7 @@ def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
 
 
 def finite_or_zero(matrices: Tensor) -> Tensor:
-    """Those of the matrices (..., n, n) that are finite, 0 in place of others, which have no singular values."""
+    """Return the matrices (..., n, n) that are finite, and 0 in place of others, which have no singular values."""
     if torch.isfinite(matrices.sum()):  # a fraction of the time of a look at every entry
         return matrices
     return torch.where(torch.isfinite(matrices).all(-1, keepdim=True).all(-2, keepdim=True), matrices, 0.0)

@@ -116,7 +116,7 @@ class Orthogonal(nn.Module):
         return self._made[0]
 
     def keep(self) -> None:
-        """From now on compute the matrix anew only where what it is made of was changed, by torch and not by ``.data``.
+        """Compute the matrix anew only where what it is made of was changed, by torch and not by ``.data``.
 
         For a copy that is analysed: a step of 122 units otherwise takes a matrix exponential of 4 ms.
         """

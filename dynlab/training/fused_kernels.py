@@ -1,4 +1,4 @@
-"""All steps of a sequence as one kernel of a GPU, forward and backward: `unitwise.cu`, which torch compiles when asked.
+"""One GPU kernel for all steps of a sequence, forward and backward: `unitwise.cu`, which torch compiles when asked.
 
 The function of a unit is written out in C from the scalar text of its operations.
 """

@@ -229,12 +229,12 @@ def drive(
 
 
 def chosen_steps(steps: int, times: int) -> NDArray[np.int64]:
-    """At most `times` of the steps 1 … `steps`, evenly spaced, the last always among them.
+    """Return at most `times` of the steps 1 … `steps`, evenly spaced, the last always among them.
 
     Raises
     ------
     UserError
-        Where `times` is below 1.
+        If `times` is below 1.
     """
     if times < 1:
         raise UserError(f"At least one step must be looked at, got times={times}.")

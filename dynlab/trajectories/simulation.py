@@ -115,7 +115,7 @@ def prepare(
     -------
     system : Map
     inputs : Tensor, shape (sample, time, network input)
-        Those recorded with the system where `inputs` is None; as the network is given them: `System.drive` makes of
+        Inputs, by default those recorded with the system; as the network is given them: `System.drive` makes of
         them what the steps are given.
     initial : Tensor, shape (sample, state)
 

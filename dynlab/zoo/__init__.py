@@ -50,7 +50,7 @@ def load(
     Warns
     -----
     UserWarning
-        Of what the file does not tell: the nonlinearity, where tanh is assumed, and which layer stands before it.
+        If the file does not tell something: the nonlinearity, where tanh is assumed, or the layer before it.
 
     Raises
     ------

@@ -101,7 +101,8 @@ def test_a_network_that_ships_is_what_its_metadata_say(name, parameters):
     entry, path = ENTRIES[name], zoo.locate(name)
     checkpoint = checkpoints.read(path)
     assert checkpoint.system.name == entry["system"]
-    assert checkpoint.task == entry["task"] and f"-{checkpoint.task}" in name
+    assert checkpoint.task == entry["task"]
+    assert f"-{checkpoint.task}" in name
     assert entry["cell_parameters"] == checkpoint.facts["cell_parameters"] == parameters
     assert checkpoints.describe(path)["systems"][0]["parameters"] == parameters
     assert entry["command"] == checkpoint.facts["command"]

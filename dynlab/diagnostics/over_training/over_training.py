@@ -144,7 +144,7 @@ def verdict(ds: xr.Dataset, panels: Sequence[Drawing], steps: Sequence[int]) -> 
 
 
 def _course(array: xr.DataArray, curve: Course, only_positive: bool, steps: Sequence[int]) -> str:
-    """From where to where the median, largest or smallest value of a curve goes."""
+    """Return from where to where the median, largest or smallest value of a curve goes."""
     values = (abs(array) if array.dtype.kind == "c" or curve.modulus else array).values.reshape(len(array), -1)
     if only_positive and curve.said != "median":  # a time constant is negative where a mode grows
         values = np.where(values > 0, values, np.nan)
@@ -170,7 +170,7 @@ def stacked(parts: Sequence[xr.Dataset], steps: Sequence[int]) -> xr.Dataset:
     Raises
     ------
     UserError
-        Where the parts do not answer the same question about the same kind of network.
+        If the parts do not answer the same question about the same kind of network.
     """
     searched = schema.FIXED_POINT in parts[0].sizes and "assignment" in parts[0]  # which adds starts in rounds
     padded = (*PADDED, *[schema.SAMPLE] * searched)
@@ -229,7 +229,7 @@ def _check_alike(first: xr.Dataset, part: xr.Dataset, padded: Sequence[str], whe
 
 
 def settings_of(parts: Sequence[xr.Dataset]) -> dict[str, Any]:
-    """Each setting: the value that all have in common, or the list of their values."""
+    """Return each setting: the value that all have in common, or the list of their values."""
     each = [schema.settings(part) for part in parts]
     listed = {name: [one.get(name) for one in each] for name in sorted({name for one in each for name in one})}
     return {name: found[0] if all(value == found[0] for value in found) else found for name, found in listed.items()}

@@ -1,3 +1,3 @@
-"""For which step sizes an integrator is stable, and what the papers' conditions say."""
+"""Step sizes for which an integrator is stable, and the conditions of the papers."""
 
 from dynlab.diagnostics.stability.stability import stability as stability
