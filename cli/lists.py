@@ -24,7 +24,7 @@ NAMED = 3  # states
 LISTED = {
     "systems": (
         "dynlab.systems.examples:listed",
-        ["name", "kind", "state_size", "parameters", "bounded", "program", "what"],
+        ["name", "kind", "state_size", "parameters", "bound_known", "program", "what"],
     ),
     "tasks": ("dynlab.tasks:listed", ["name", "what"]),
     "zoo": ("dynlab.zoo:entries", ["name", "system", "task", "test_accuracy", "cell_parameters", "seed"]),

@@ -159,7 +159,9 @@ class Output(SimpleNamespace):
             write_text(self.save, result.table.to_csv(index=False))
             return self.save
         if self.save.suffix == ".csv" or not result.dataset:
-            raise UserError(f"--save {self.save}: {self.command} gives no numbers of that kind; leave it out.")
+            raise UserError(
+                f"--save {self.save}: {self.command} has no such numbers; .nc has all that it computes, .csv its table."
+            )
         return dl.save(result.dataset, self.save, overwrite=self.overwrite)
 
     def _draw(self, result: CommandResult) -> Path | None:

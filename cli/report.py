@@ -19,7 +19,7 @@ from dynlab.files import write_text
 from dynlab.progress import working
 
 from . import COMMANDS
-from .analysis import AnalysisCommand, Source
+from .analysis import WRITES, AnalysisCommand, Source
 from .options import COMPUTE, Command, networks, shared, typed
 from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, print_json
 from .pictures import in_few_colours
@@ -63,7 +63,7 @@ SECTIONS = (  # the most wanted first, which is also the order in which they are
     params=[
         click.Argument(["checkpoints"], shell_complete=networks, metavar="CKPT...", nargs=-1, required=True),
         *shared(FORWARDED, **{name: {"default": None} for name in FORWARDED}),
-        *shared(("output", "as_json", "overwrite", "quiet")),
+        *shared(("output", "as_json", "overwrite", "quiet"), output=WRITES["page"][1]),
     ],
 )
 @click.option(

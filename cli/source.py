@@ -153,6 +153,8 @@ class Source(SimpleNamespace):
 
             matrix = named_matrix(self.matrix, self.seed)
             return planar_system(matrix, self.kind or "feedback", self.step_size or STEP_SIZE)
+        if ":" in (self.factory or ""):
+            raise UserError(f"--system {self.factory} makes the class that a file's weights belong to: name CKPT too.")
         import torch
 
         torch.manual_seed(self.seed)

@@ -48,13 +48,13 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
         ``name``; ``what``, the first line of its documentation; ``kind``, map or flow; ``settings`` with their
         defaults, null where one is required; ``state_size``, ``input_size`` and ``parameters`` of the example, null
         where the system cannot be of these sizes;
-        ``bounded``, whether its states have a bound; ``program``, whether its step is traced, so that what is found of
+        ``bound_known``, whether its states have a bound that dynlab knows; ``program``, whether its step is traced, so that what is found of
         it can be proved.
 
     Examples
     --------
     >>> found = facts("gru", inputs=9, units=80)
-    >>> found["parameters"], found["bounded"]
+    >>> found["parameters"], found["bound_known"]
     (21840, True)
     """
     try:
@@ -82,7 +82,7 @@ def facts_of(system: System) -> dict[str, Any]:
         "state_size": system.state_size,
         "input_size": system.input_size,
         "parameters": sum(one.numel() for one in system.parameters()),
-        "bounded": bound is not None and bool(torch.isfinite(bound).any()),
+        "bound_known": bound is not None and bool(torch.isfinite(bound).any()),
         "program": not why,
         "why_no_program": why,
     }

@@ -28,7 +28,7 @@ from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, drive
 from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
-from dynlab.words import counted, number, over
+from dynlab.words import counted, over
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
@@ -216,8 +216,8 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
 def _none_survives(ds: xr.Dataset, steps: int) -> str:
     """Return the sentences on when the last direction is lost, and when nothing is left."""
     lost, gone = (ds[name].values[np.isfinite(ds[name].values)] for name in ("lost_after", "vanished_after"))
-    when = f"; the last is lost at step {number(float(np.median(lost)), 0)}" if lost.size else ""
-    when += f", and nothing is left at step {number(float(np.median(gone)), 0)}" if gone.size else ""
+    when = f"; counted back from the end, the last is lost after {np.median(lost):g}" if lost.size else ""
+    when += f", and nothing is left after {np.median(gone):g}" if gone.size else ""
     when += " (median)" * (lost.size > 1)
     return (
         f"No direction keeps {100 * SURVIVES:g} % after {counted(steps, 'step')}{when}. Attractors may still remember: "
