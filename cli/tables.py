@@ -67,7 +67,8 @@ def bifurcation(ds: xr.Dataset) -> pd.DataFrame:
     names = {parameter: "parameter", f"± {parameter}": "parameter_error", "kind": "kind", "period": "period"}
     names |= {"stability": "change", "criticality": "criticality"}
     columns = {title: ds[f"bifurcation_{name}"].values for title, name in names.items()}
-    return pd.DataFrame(columns).sort_values(parameter, kind="stable")
+    found = pd.DataFrame(columns).sort_values(parameter, kind="stable")
+    return found if (found["period"] > 1).any() else found.drop(columns="period")
 
 
 def _unit(variable: xr.DataArray) -> str:

@@ -48,8 +48,8 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
         ``name``; ``what``, the first line of its documentation; ``kind``, map or flow; ``settings`` with their
         defaults, null where one is required; ``state_size``, ``input_size`` and ``parameters`` of the example, null
         where the system cannot be of these sizes;
-        ``bound_known``, whether its states have a bound that dynlab knows; ``program``, whether its step is traced, so that what is found of
-        it can be proved.
+        ``bound_known``, whether dynlab knows a bound of its states; ``program``, whether its step is traced, so that
+        what is found of it can be proved.
 
     Examples
     --------

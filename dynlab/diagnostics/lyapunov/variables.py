@@ -254,7 +254,8 @@ def _numbers(ds: xr.Dataset, own: int, attracts: bool) -> str:
     dimension, error = ds["kaplan_yorke_dimension"].values, float(ds["kaplan_yorke_dimension_error"].values[0])
     one = len(dimension) == 1 and 0 < error < np.inf
     size = with_error(float(dimension[0]), error) if one else ranged(dimension)
-    of_attractor = f"; the Kaplan–Yorke dimension is {size}" * bool(attracts and (dimension > 0).any())
+    fractal = attracts and (dimension > 0).any() and (dimension < len(means)).all()
+    of_attractor = f"; the Kaplan–Yorke dimension is {size}" * bool(fractal)
     return f" Among {counted(len(means), 'exponent')}, {joined(said)}{of_attractor}."
 
 

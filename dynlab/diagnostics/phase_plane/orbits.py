@@ -27,6 +27,7 @@ from dynlab.trajectories.following import orbit, scalar_code, time_step
 
 STEPS, KEPT = 4800, 400  # of a map's orbit that is followed; its last states, which are drawn
 POINTS = 512  # of a curve that is drawn
+ROUNDED = 1e-11  # of its distance: by less an orbit moves in or out by rounding
 PARTS = 8  # of the later three quarters of an orbit: each reaches farther than the one before, or less far
 BOUND = 1e15  # states beyond which an orbit has left
 FIXED_POINT, EQUILIBRIUM = "fixed point", "equilibrium"
@@ -119,7 +120,8 @@ def _moving(path: Real, equilibria: Real) -> str:
     centre = equilibria[away.argmin()] if len(away) else np.zeros(2)
     distances = np.linalg.norm(path[len(path) // 4 :] - centre, axis=1)
     growth = np.diff([part.max() for part in np.array_split(distances, PARTS)])
-    return OUTWARD if (growth > 0).all() else INWARD if (growth < 0).all() else UNSETTLED
+    least = ROUNDED * distances.max()
+    return OUTWARD if (growth > least).all() else INWARD if (growth < -least).all() else UNSETTLED
 
 
 def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: Window) -> dict[str, tuple[Any, ...]]:
@@ -165,6 +167,7 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
     }
 
 
+@np.errstate(all="ignore")  # of orbits that leave
 def _upstream(
     held: Held, code: Compiled | None, starts: Real, dt: float, count: int, window: Window, longest: float = np.inf
 ) -> Real:

@@ -11,6 +11,7 @@ from dynlab.numerics.arrays import Real
 LARGEST = 1e100  # of a coordinate: its square and sums of such are still numbers
 MARGIN = 1.12  # a window is this much wider than what is drawn in it
 APART, NARROWEST = 0.25, 1.0  # of the equilibria's range, that the window has beside them; half of it where that is 0
+FLAT = 1e-9  # of the equilibria's range or size: by less they differ by rounding
 FARTHEST = 5.0  # half windows about the equilibria: an orbit that goes beyond is cut off
 INNER = 0.5  # of half the equilibria's range: the starts on both its diagonals
 
@@ -82,7 +83,8 @@ def box_of(equilibria: Real) -> Window:
     if not len(equilibria):
         return square(NARROWEST)
     low, high = equilibria.min(axis=0), equilibria.max(axis=0)
-    room = np.where(high > low, 0.0, np.maximum(NARROWEST, np.abs(low)) / 2)
+    flat = high - low <= FLAT * np.maximum(np.abs(low), (high - low).max())
+    room = np.where(flat, np.maximum(NARROWEST, np.abs(low)) / 2, 0.0)
     return Window(low - room, high + room)
 
 
