@@ -95,13 +95,20 @@ def plot_divergence(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         For the image.
     """
     is_map = "area_factor" in ds
-    values = np.log10(np.maximum(ds["area_factor"].values, LEAST_AREA)) if is_map else ds["divergence"].values
+    factors = ds["area_factor" if is_map else "divergence"].values
+    values = (np.log10(np.maximum(factors, LEAST_AREA)) if is_map else factors).round(12)  # rounding is no colour
     size = np.abs(values[np.isfinite(values)])
     largest = float(size.max(initial=0.0)) or 1.0
     limit = min(largest, USUAL * float(np.quantile(size, 0.9))) or largest
-    values = np.nan_to_num(values, posinf=limit, neginf=-limit)
     options: dict[str, Any] = {"cmap": style.DIVERGING, "shading": "gouraud", "rasterized": True} | artist
-    image = ax.pcolormesh(ds[schema.X], ds[schema.Y], values, vmin=-limit, vmax=limit, **options)
+    image = ax.pcolormesh(
+        ds[schema.X],
+        ds[schema.Y],
+        np.nan_to_num(values, posinf=limit, neginf=-limit),
+        vmin=-limit,
+        vmax=limit,
+        **options,
+    )
     _set_window(ds, ax)
     ax.set_title(_of_divergence(ds))
     unit = ds["divergence"].attrs["units"]
