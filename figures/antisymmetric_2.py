@@ -32,7 +32,7 @@ GAMMAS, STEP_SIZES = (0.001, 0.01, 0.1, 1.0), (0.01, 0.1)  # of the paper's grid
 SEED = 0
 COLOURS = (style.BLUE, style.GREEN, style.ORANGE, style.VERMILION, style.BLACK)
 RANGES = (-14.0, 6.0), (-12.0, 1.5), (-32.0, 10.0)  # of ln |μ| and ln σ that is drawn, in each column
-TRAINED_COLOURS = (style.PURPLE, style.SKY, style.YELLOW, style.GREY, style.BLACK)
+TRAINED_COLOURS = (style.PURPLE, style.SKY, style.GREY, style.YELLOW, style.BLACK)
 WORDS = {"mean": "mean modulus of the eigenvalues μ", "largest": "largest singular value σ"}
 LONG_NAMES = {
     "mean": "ln mean |λ| of ∂h_t/∂h_0",
