@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from lightning.pytorch import Callback, Trainer
 
+from dynlab.cli.main import keep_memory
 from dynlab.training import PRESETS, Preset, Run
 from dynlab.training.batches import Batches
 from dynlab.training.module import Training
@@ -57,6 +58,7 @@ def alike(preset: Preset) -> tuple[Any, ...]:
 
 
 if __name__ == "__main__":
+    keep_memory()
     chosen = PRESETS[sys.argv[1]]
     seconds, iterations = measured(chosen)
     print(f"{seconds:.3f} s an iteration, {iterations} in an epoch")
