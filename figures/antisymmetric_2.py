@@ -23,7 +23,8 @@ from dynlab.words import joined, power
 from .scripts import Drawn, Panels, Results, script, trained
 
 INPUTS = 96
-PADDED = ("lstm-noisy-cifar", "antisymmetric-noisy-cifar", "antisymmetric-gated-noisy-cifar")
+LSTM = "lstm-noisy-cifar"
+PADDED = (LSTM, "antisymmetric-noisy-cifar", "antisymmetric-gated-noisy-cifar")
 BESIDE = ("lstm-smnist", "antisymmetric-smnist")
 STEPS, FEW = 1000, 10
 UNITS, FEW_UNITS = 128, 16
@@ -120,11 +121,18 @@ def of_trained(results: Results) -> dict[str, xr.Dataset]:
     return {key: one for key, one in results.items() if key != "eigenvalues"}
 
 
+def mean_at_end(one: xr.Dataset) -> float:
+    """Return ln of the mean |μ|, or of its bound, the largest σ, where rounding leaves the eigenvalues unknown."""
+    mean, largest = (float(one[name][0, -1]) for name in ("mean", "largest"))
+    return largest if np.isnan(mean) else mean
+
+
 def _lines(one: xr.Dataset, names: tuple[str, str], colour: str, ax: Axes) -> Any:
-    """Draw the first of two measurements solid, the second dashed."""
+    """Draw the first of two measurements solid, the second dashed, through the steps where they are known."""
     ax.axhline(0, color=style.BLACK, ls=":", lw=1, zorder=5)
-    ax.plot(one[schema.TIME], one[names[1]][0], color=colour, lw=1, ls="--")
-    return ax.plot(one[schema.TIME], one[names[0]][0], color=colour, alpha=0.7)[0]
+    solid, dashed = (one[name][0].dropna(schema.TIME) for name in names)
+    ax.plot(dashed[schema.TIME], dashed, color=colour, lw=1, ls="--")
+    return ax.plot(solid[schema.TIME], solid, color=colour, alpha=0.7)[0]
 
 
 def measured(results: Results) -> str:
@@ -141,9 +149,11 @@ def measured(results: Results) -> str:
             gammas = joined([one.rpartition("γ = ")[2] for one in which])
             said.append(f"With ε = {step_size:g} and γ = {gammas} it is {joined(values)}")
     for key, one in of_trained(results).items():
-        end = one.isel({schema.TIME: -1, schema.NETWORK: 0})
-        values = [f"the {words} is {power(float(end[name]))}" for name, words in WORDS.items()]
-        said.append(f"Of trained {key}, after {int(end[schema.TIME]):,} steps of its task, {joined(values)}")
+        bound = "at most " * bool(np.isnan(one["mean"][0, -1]))
+        said.append(
+            f"Of trained {key}, after {int(one[schema.TIME][-1]):,} steps of its task, the {WORDS['mean']} is "
+            f"{bound}{power(mean_at_end(one))} and the {WORDS['largest']} is {power(float(one['largest'][0, -1]))}"
+        )
     if left := [name for name in PADDED if name not in results]:
         said.append(f"Not run: {joined(left)}")
     return f"{'. '.join(said)}."

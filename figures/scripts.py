@@ -41,12 +41,12 @@ def trainings() -> xr.Dataset:
 
 
 def trained(name: str, samples: int) -> tuple[Any, Driving]:
-    """Return a network of the zoo, and sequences of its task that ship with dynlab."""
+    """Return a network of the zoo, and test sequences of its task: of HAR those that ship with dynlab."""
     from dynlab import zoo
     from dynlab.tasks import driving_inputs
 
     system = zoo.load(name)
-    return system, driving_inputs(None, system, samples=samples, shipped=True)
+    return system, driving_inputs(f"task:{system.task}", system, samples=samples, shipped=True)
 
 
 @functools.cache
