@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from typing import Any
 
 import xarray as xr
 
@@ -13,11 +14,19 @@ DIGITS_OF_W, MOST_OF_W = 4, 40  # of an entry, and letters of a matrix in a titl
 
 
 def of_whom(ds: xr.Dataset) -> str:
-    """Return the system, with a checkpoint's file and layer, set as they stand: a dollar is no mathematics."""
+    """Return the system with the numbers of equations, or a checkpoint's file and layer: a dollar is no mathematics."""
     settings = json.loads(ds.attrs.get("settings") or "{}")
     source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
     layer = f"layer {settings['layer']}" if settings.get("layer") else ""
-    return shown(", ".join(filter(None, [source or named_system(ds), layer]))).replace("$", r"\$")
+    return shown(", ".join(filter(None, [source or named_system(ds), *_numbers(settings), layer]))).replace("$", r"\$")
+
+
+def _numbers(settings: dict[str, Any]) -> list[str]:
+    """The numbers of equations but for those that are varied: "mu = 2"."""
+    numbers, varied = settings.get("config") or {}, (settings.get("parameter"), *settings.get("parameters", []))
+    if "input_size" in numbers or not all(isinstance(value, int | float) for value in numbers.values()):
+        return []  # of a network, or a matrix
+    return [f"{key} = {number(value)}" for key, value in numbers.items() if key not in varied]
 
 
 def named_system(ds: xr.Dataset) -> str:

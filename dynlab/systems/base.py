@@ -247,7 +247,7 @@ class Integrator(Map):
         super().__init__(flow.state_size, flow.input_size)
         check_positive(step_size=step_size)
         self.flow, self.step_size = flow, step_size
-        self.name, self.period = flow.name, flow.period
+        self.name, self.period, self.config = flow.name, flow.period, flow.config
 
     @property
     def state_names(self) -> tuple[str, ...]:

@@ -80,17 +80,21 @@ class Equations(System):
                     f"{name}={numbers[name]} sets nothing in {text!r}: leave it out, or choose another name."
                 )
             setattr(self, name, float(numbers[name]))
-        self.numbers = tuple(sorted(used))
+        self.config = dict(numbers)
         self.name = " ".join(text.split())[:LONGEST_NAME]
 
     @property
     def state_names(self) -> tuple[str, ...]:
         return self.variables
 
+    @property
+    def json_config(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.config}
+
     def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """Return the expressions at a state, shape (..., state)."""
         known: dict[str, Any] = dict(zip(self.variables, state.unbind(-1), strict=True))
-        known |= {name: getattr(self, name) for name in self.numbers}
+        known |= self.json_config
         values = [expression(known) for expression in self.expressions]
         for place in self.constant:
             values[place] = torch.zeros_like(state[..., 0]) + values[place]
