@@ -36,7 +36,9 @@ class Clock(Callback):
 
 def measured(preset: Preset) -> tuple[float, int]:
     """Return the CPU seconds of an iteration, and the iterations of an epoch."""
-    settings = dataclasses.replace(preset.settings, schedule="constant")  # a plateau waits for a validation
+    settings = preset.settings
+    if settings.schedule == "plateau":  # which waits for a validation
+        settings = dataclasses.replace(settings, schedule="constant")
     run = Run(preset.system, preset.task, settings, preset.config, preset.task_settings)
     task, network, facts = prepare(run)
     batches, clock = Batches(task, settings), Clock()
