@@ -95,7 +95,7 @@ def plot_bifurcation(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         title="Branches" + " and what orbits visit" * ("visited" in ds),
     )
     if not len(ds["branch_orbit"]):
-        style.say(ax, "no isolated fixed point was found, and so no branch")
+        style.say(ax, "no nondegenerate fixed point was found, and so no branch")
 
 
 def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:

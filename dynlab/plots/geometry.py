@@ -20,7 +20,7 @@ MOST_BARS = 12
 BOX, ZOOM = (4, 4, 3), 0.9  # of a spatial picture, so that its labels stay beside it
 # By the number of growing directions, so that grey print tells them apart; the last for all beyond.
 MARKERS = ("o", "^", "s", "D", "P")
-STABLE, UNDECIDED, OTHER = "stable", "stability undecided", "slow, or not isolated"
+STABLE, UNDECIDED, OTHER = "stable", "stability undecided", "slow, or degenerate"
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:

@@ -1,4 +1,4 @@
-"""Points that rounding does not isolate, kinks of ReLUs, LSTMs with a large memory, missing points, and stacks."""
+"""Degenerate fixed points, kinks of ReLUs, LSTMs with a large memory, missing points, and stacks."""
 
 import numpy as np
 import pytest
@@ -17,9 +17,9 @@ from problems import made, vanilla
 
 
 @pytest.mark.parametrize("center, power", [(0.3, 2), (1.0, 3)])
-def test_a_multiple_root_is_one_point_that_is_not_isolated(center, power):
+def test_a_multiple_root_is_one_degenerate_point(center, power):
     ds = fixed_points(from_function(lambda h, x: h - (h - center) ** power, state_size=1))
-    assert ds["status"].values.tolist() == ["not isolated"]
+    assert ds["status"].values.tolist() == ["degenerate"]
     assert (ds["dimension"].item(), ds["stable"].item()) == (1, -1)
     assert abs(ds["fixed_point_state"].item() - center) < 1e-2
     assert abs(ds["eigenvalue"].item() - 1) <= ds["eigenvalue_error"].item()

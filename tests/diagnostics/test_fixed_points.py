@@ -46,7 +46,7 @@ def test_an_affine_map_has_one_affine_set_of_fixed_points(dimension):
     W = torch.as_tensor(S @ np.diag(multipliers) @ np.linalg.inv(S))
     c = torch.as_tensor(generator.standard_normal(5))
     ds = fixed_points(from_function(lambda h, x: c + (h - c) @ W.mT, state_size=5), starts=32)
-    assert ds["status"].values.tolist() == ["not isolated" if dimension else "fixed point"]
+    assert ds["status"].values.tolist() == ["degenerate" if dimension else "fixed point"]
     assert ds["dimension"].item() == dimension
     assert ds["starts"].item() == 32
     across = np.linalg.inv(S)[dimension:] @ (ds["fixed_point_state"].values[0] - c.numpy())
@@ -68,7 +68,7 @@ def test_a_ring_is_one_set_beside_the_origin():
         return h + 0.1 * h * (1 - h.square().sum(-1, keepdim=True))
 
     ds = fixed_points(from_function(spiral, state_size=2))
-    assert ds["status"].values.tolist() == ["fixed point", "not isolated"]
+    assert ds["status"].values.tolist() == ["fixed point", "degenerate"]
     np.testing.assert_allclose(np.linalg.norm(ds["fixed_point_state"].values, axis=1), [0, 1], atol=1e-12)
     # along the ring 1, across it 1 − 0.2
     assert eigenvalue_distance(ds["eigenvalue"].values[1], [1, 0.8]) < 1e-12

@@ -27,7 +27,7 @@ def test_a_line_attractor_integrates_along_its_selection_vector():
     J = S @ np.diag([1.0, 0.6, 0.5, -0.3, 0.1]) @ np.linalg.inv(S)
     B = generator(1).standard_normal((5, 3))
     ds = modes(driven_linear(J, B), readout=nn.Linear(5, 2).double())
-    assert ds["status"].values.tolist() == ["not isolated"]
+    assert ds["status"].values.tolist() == ["degenerate"]
     assert ds["fate"].values[0, 0] == "undecided"
     assert np.isposinf(ds["time_constant"].values[0, 0])
     assert np.isfinite(ds["time_constant"].values[0, 1:]).all()

@@ -153,7 +153,7 @@ def verdict(
     nothing = (
         f"no change of stability was located for {over}"
         if diagram.branches
-        else f"no isolated {noun} up to |h_i| = {bound:g} was found for {over}"
+        else f"no nondegenerate {noun} up to |h_i| = {bound:g} was found for {over}"
     )
     sentences = [
         "; ".join(listed) or nothing,

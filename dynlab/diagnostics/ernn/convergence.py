@@ -11,9 +11,9 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.ernn.inner_flow import (
+    DEGENERATE,
     LINEAR,
     NONE,
-    NOT_ISOLATED,
     SEVERAL,
     InnerFlow,
     corollary_1,
@@ -206,7 +206,7 @@ NOT_YET = "has not come nearer yet"  # although the equilibrium attracts what is
 NOWHERE = "no equilibrium to converge to"
 CHOICES = {
     SEVERAL: "there are several equilibria, of which the nearest counts",
-    NOT_ISOLATED: "an equilibrium is not isolated",
+    DEGENERATE: "an equilibrium is degenerate",
 }
 CONDITIONS = {"theorem2": "Theorem 2's ‖F + η∇F·F‖ < ‖F‖", "corollary1": "Corollary 1's ‖I + η∇F‖ < 1"}
 CASES = {

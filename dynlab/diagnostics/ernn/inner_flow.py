@@ -17,11 +17,11 @@ from dynlab.progress import through
 from dynlab.systems.ernn import ERNN
 from dynlab.trajectories.driven import NUMBERS_AT_ONCE
 
-ONE, SEVERAL, NOT_ISOLATED, NONE = "one equilibrium", "several equilibria", "not isolated", "none found"
+ONE, SEVERAL, DEGENERATE, NONE = "one equilibrium", "several equilibria", "degenerate", "none found"
 # Random states to begin at, beside where the iteration starts and where it ends. Of 196 equilibria of nets with 3 to 7
 # ReLU units 58 are missed from 6, 22 from 24, 2 from 96. The cost of each grows as the cube of the size.
 MOST_RANDOM, FEWEST_RANDOM, RANDOM_ENTRIES = 96, 6, 1536
-# Times 1 + ‖∇F‖₂: below, a root is not isolated to rounding. At a double root, a residual of 1e-12 leaves σ_min = 2e-6.
+# Times 1 + ‖∇F‖₂: below, a root is degenerate to rounding. At a double root, a residual of 1e-12 leaves σ_min = 2e-6.
 SINGULAR = 3e-6
 FARTHEST = 1e3  # times a state's size: a step of Newton's leads no farther
 REACH = 2.0  # z = g + s h is sought within this many times max(1, |z| where the iteration starts)
@@ -63,9 +63,9 @@ class InnerEquilibria(NamedTuple):
     residuals, errors : ndarray, shape (point,)
         ‖F‖₂ there, and how far from the true equilibrium it may be, 10 ‖F‖₂/σ_min(∇F).
     counts : ndarray of int, shape (point,)
-        Number of different ones that the searches found; those that are not isolated count as one.
+        Number of different ones that the searches found; those that are degenerate count as one.
     kinds : ndarray of str, shape (point,)
-        `ONE`, `SEVERAL`, `NOT_ISOLATED` (∇F is singular at one of them: a multiple root or a continuum) or `NONE`.
+        `ONE`, `SEVERAL`, `DEGENERATE` (∇F is singular at one of them: a multiple root or a continuum) or `NONE`.
     """
 
     states: NDArray[np.float64]
@@ -125,7 +125,7 @@ def _at_point(
     sigmas = np.linalg.svd(flow.jacobian(states, here).numpy(), compute_uv=False)
     singular = sigmas[:, -1] <= SINGULAR * (1 + sigmas[:, 0])
     count = int((~singular).sum()) + bool(singular.any())
-    kind = NOT_ISOLATED if singular.any() else SEVERAL if count > 1 else ONE
+    kind = DEGENERATE if singular.any() else SEVERAL if count > 1 else ONE
     chosen = int(np.argmin(np.linalg.norm(distinct - reached, axis=1)))
     residual = float(flow.velocity(states, here)[chosen].norm())
     return distinct[chosen], residual, position_error(residual, float(sigmas[chosen, -1])), count, kind

@@ -21,9 +21,9 @@ from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import ungated_matrices
 
 FIXED, SLOW = "fixed point", "slow point"
-NOT_ISOLATED = "not isolated"  # I − J is singular within its error: a line of points, a multiple one, or a near miss
+DEGENERATE = "degenerate"  # I − J is singular within its error: a line of points, a multiple one, or a near miss
 AT_KINK, UNVERIFIED = "at a kink", "unverified"
-STATUSES = (FIXED, AT_KINK, NOT_ISOLATED, UNVERIFIED, SLOW)  # in the order of the Dataset
+STATUSES = (FIXED, AT_KINK, DEGENERATE, UNVERIFIED, SLOW)  # in the order of the Dataset
 
 NOWHERE = -1  # in place of a root's number
 ROUNDINGS = 16.0  # times n ε: of an affine map's matrix and of its value
@@ -38,7 +38,7 @@ class Root:
     ----------
     state : ndarray, shape (n,)
     status : str
-        `FIXED`, `NOT_ISOLATED` or `SLOW`.
+        `FIXED`, `DEGENERATE` or `SLOW`.
     error : float
         Bound on how far it may be off, to first order; inf where I − J is singular to rounding.
     weakest : ndarray, shape (n,)
@@ -123,7 +123,7 @@ class DistinctRoots:
         shown = isolation(equations(self.held), torch.as_tensor(states))
         sign = 1 if is_gated(self.held) else (-1) ** states.shape[1]
         return [
-            Root(state, FIXED if alone else NOT_ISOLATED, float(error), weakest, sign * int(det) if alone else 0)
+            Root(state, FIXED if alone else DEGENERATE, float(error), weakest, sign * int(det) if alone else 0)
             if root
             else None
             for state, error, alone, root, det, weakest in zip(states, *(part.numpy() for part in shown), strict=True)
@@ -135,7 +135,7 @@ class DistinctRoots:
             return NOWHERE
         scale = float(merging.scale(new.state))
         for number, root in enumerate(self.found):
-            open_ = [each.status == NOT_ISOLATED and each.error > merging.SAME * scale for each in (new, root)]
+            open_ = [each.status == DEGENERATE and each.error > merging.SAME * scale for each in (new, root)]
             reach = merging.SAME * scale if any(open_) else SEVERAL * max(new.error, root.error)
             if all(open_) or np.linalg.norm(new.state - root.state) <= max(reach, COPIES * scale):
                 if new.status == FIXED and (root.status != FIXED or new.error < root.error):
@@ -207,4 +207,4 @@ def affine_root(exact: Held) -> Root | None:
     dimension = int((~told).sum())
     position = (left + least * (1 + size)) / float(sigma[told].min(initial=np.inf))
     index = 0 if dimension else (-1) ** n * int(np.linalg.slogdet(matrix)[0])
-    return Root(state, NOT_ISOLATED if dimension else FIXED, position, v[-1], index, dimension)
+    return Root(state, DEGENERATE if dimension else FIXED, position, v[-1], index, dimension)

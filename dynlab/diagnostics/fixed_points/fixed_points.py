@@ -107,7 +107,7 @@ def fixed_points(
         ``proved_stable_directions``. ``certificate_precision`` is in bits, and ``certificate_reason`` is "proved", or
         why not. They are about the step in real numbers with the weights as stored.
 
-        `status` is "fixed point", or one of four others. "not isolated": I − J is singular within its error, as on a
+        `status` is "fixed point", or one of four others. "degenerate": I − J is singular within its error, as on a
         line of fixed points or at a multiple one, and ``dimension`` eigenvalues are 1 within their errors; one point
         stands for all of these. "at a kink" of an activation, where J is that of one side and stability is
         undecided. "unverified": fsolve ends at another root or at

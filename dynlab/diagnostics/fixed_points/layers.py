@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starting_states as where
-from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOT_ISOLATED, NOWHERE, Root, equations
+from dynlab.diagnostics.fixed_points.distinct_roots import DEGENERATE, FIXED, NOWHERE, Root, equations
 from dynlab.diagnostics.fixed_points.rounds import Confidence, Search
 from dynlab.diagnostics.fixed_points.rounds import search as search_one
 from dynlab.numerics.threads import in_threads
@@ -170,7 +170,7 @@ def _above(below: Point, whole: Held, searched: Held, root: Root) -> Layer:
         by_input = torch.func.jacrev(lambda x: replace(searched, input=x).displacement(state)[0])(searched.input)
         moved = torch.linalg.solve_ex(equations(searched).matrix(state)[0], by_input)[0]
         off = NONLINEAR * float(torch.linalg.matrix_norm(moved)) * input_error
-        root = replace(root, error=root.error + off) if np.isfinite(off) else replace(root, status=NOT_ISOLATED)
+        root = replace(root, error=root.error + off) if np.isfinite(off) else replace(root, status=DEGENERATE)
     return Layer(whole, searched, root, input_error)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from dynlab.diagnostics.fixed_points.distinct_roots import AT_KINK, FIXED, NOT_ISOLATED, SLOW, UNVERIFIED
+from dynlab.diagnostics.fixed_points.distinct_roots import AT_KINK, DEGENERATE, FIXED, SLOW, UNVERIFIED
 from dynlab.diagnostics.fixed_points.rounds import Search
 from dynlab.diagnostics.fixed_points.verification import Record
 from dynlab.systems import Euler, Flow, System
@@ -15,7 +15,7 @@ from dynlab.words import agree, at_most, counted, first_that_holds, joined, numb
 # What is said of points of each other status.
 OTHERS = {
     AT_KINK: "at a kink of the activation, whose stability is undecided",
-    NOT_ISOLATED: "that rounding does not isolate",
+    DEGENERATE: "that is degenerate (a multiple root, or one of a continuum)",
     UNVERIFIED: "that fsolve does not verify",
     SLOW: "that only move slowly",
 }
@@ -102,7 +102,7 @@ def coverage(found: Search) -> str:
 
 def _points(points: list[Record], noun: str, affine: bool) -> str:
     if not points:
-        return f"The system is affine and has no isolated {noun}." if affine else f"No isolated {noun} was found."
+        return f"The system is affine and has no isolated {noun}." if affine else f"No nondegenerate {noun} was found."
     only = ", the only one of an affine system" if affine else ""
     kinds = joined(_counts(points)) if len(points) > 1 else _kind(points[0], noun)
     return f"{counted(len(points), noun)} ({kinds}){only}, verified by fsolve."

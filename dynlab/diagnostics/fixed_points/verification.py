@@ -14,8 +14,8 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.distinct_roots import (
     AT_KINK,
+    DEGENERATE,
     FIXED,
-    NOT_ISOLATED,
     SLOW,
     STATUSES,
     UNVERIFIED,
@@ -49,7 +49,7 @@ REASONS = {
     "eigenvalue_radius": NOT_PROVED,
 }
 INCOMPLETE = "incomplete"  # the attribute that says so of a search that missed points, or may have
-VERIFIED = (FIXED, NOT_ISOLATED)  # what is no root, or not the one fsolve found, is not interpreted
+VERIFIED = (FIXED, DEGENERATE)  # what is no root, or not the one fsolve found, is not interpreted
 POINT, MODES = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.MODE)
 
 
@@ -103,7 +103,7 @@ def _record(held: Held, point: Point, parts: list[tuple[Any, ...]]) -> Record:
     kind = kind_of(values, errors, held.is_flow)
     if status == AT_KINK:
         kind = UNDECIDED_AT_KINK._replace(undecided=len(state))
-    elif point.status == NOT_ISOLATED:
+    elif point.status == DEGENERATE:
         neutral = int((np.abs(values - (0 if held.is_flow else 1)) <= errors).sum())
         dimension = sum(layer.root.dimension for layer in point.layers) or max(1, neutral)
     residual = float(held.displacement(torch.as_tensor(state)[None]).norm())
@@ -119,7 +119,7 @@ def _verified(layer: Layer, direction: Real) -> tuple[Complex, Real, str, float,
     if layer.root.status == SLOW:
         return values, errors, SLOW, np.nan, np.nan
     end, status = _checked(layer, some)
-    kink = np.isinf(errors).any() and status in (FIXED, NOT_ISOLATED)
+    kink = np.isinf(errors).any() and status in (FIXED, DEGENERATE)
     return values, errors, AT_KINK if kink else status, end.residual, end.distance
 
 
@@ -164,7 +164,7 @@ def of_points(rows: list[Record], found: Search, size: int, is_flow: bool) -> di
     value, sign, rate = ("λ of ∂f/∂h", "λ", schema.PER_SECOND) if is_flow else ("μ of ∂h_t/∂h_{t−1}", "μ", schema.ONE)
     displacement, neutral = ("f(h*)", 0) if is_flow else ("F(h*) − h*", 1)
     kinds, assignment = [row.kind for row in rows], found.starts["assignment"]
-    many = f"eigenvalues {neutral} within their error at a point that is not isolated"
+    many = f"eigenvalues {neutral} within their error at a degenerate point"
     table: dict[str, tuple[Any, ...]] = {
         "fixed_point_state": ((*POINT, schema.STATE), float, [row.state for row in rows], "fixed point h*"),
         "eigenvalue": (MODES, complex, [row.eigenvalues for row in rows], f"eigenvalue {value} at h*", rate),
@@ -197,7 +197,7 @@ def of_starts(found: Search, is_flow: bool) -> dict[str, xr.Variable]:
         "outcome": (each, starts["outcome"], "what became of the start"),
         "origin": (each, starts["origin"], "where the start is from"),
         "iterations": (each, starts["iterations"], "iterations of the search from the start"),
-        "converged": (each, np.isin(starts["outcome"], (FIXED, NOT_ISOLATED)), "the start ended at a root"),
+        "converged": (each, np.isin(starts["outcome"], (FIXED, DEGENERATE)), "the start ended at a root"),
         "end_residual": (each, starts["residual"], "residual where the start ended", rate),
         "layer": (each, layers, "layer whose search had the start, from 1"),
         "unseen_share": ((), sure and sure.share, share),

@@ -38,7 +38,7 @@ def _points(ds: xr.Dataset) -> str:
     settings = schema.settings(ds)
     noun = "equilibrium" if schema.of_flow(ds["eigenvalue"]) else "fixed point"
     if not counts:
-        return f"No isolated {noun} was found.{also}"
+        return f"No nondegenerate {noun} was found.{also}"
     at = settings["input"] if settings["at"] == "values" else settings["at"]
     listed = joined([f"{count} {name}" for name, count in counts.items()])
     said = f"{counted(int(alone.sum()), noun)} ({listed})."

@@ -222,7 +222,7 @@ def _verdict(ds: xr.Dataset) -> str:
     """Say where V is proved to decrease, how fast, and how far it decreases in samples."""
     statuses = ds["status"].values
     if not statuses.size:
-        return "No isolated fixed point was found, so there is no Lyapunov function."
+        return "No nondegenerate fixed point was found, so there is no Lyapunov function."
     proved = bool((statuses == PROVED).any())
     which, points = np.flatnonzero(statuses == (PROVED if proved else SAMPLED)), counted(len(statuses), "fixed point")
     if not which.size:
