@@ -58,6 +58,5 @@ def measured(ds: xr.Dataset) -> str:
     return (
         f"A fused LSTM against one stepped in Python: {said(ratios(ds, SINGLE, FUSED))}. AntisymmetricRNN in "
         f"TorchScript against the same loop in Python: {said(ratios(ds, STEPPED, SCRIPTED))}. An epoch is {BATCHES} "
-        f"steps of 128 sequences, medians, without loading and optimizer. TensorFlow was not run"
-        f"{'' if any('CPU' in machine for machine in ds['machine'].values) else ', nor a processor'}."
+        f"steps of 128 sequences, medians, without loading and optimizer. TensorFlow was not run."
     )

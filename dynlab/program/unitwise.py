@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
 from dynlab.program.derived import Derived
 from dynlab.program.operations import OPERATIONS
@@ -47,34 +48,38 @@ class Unitwise:
         self.made = Derived(system, stretches=False)  # whose matrix takes more operations than they do
         self.program = p = self.made.program
         self.moving = p.depends_on("state")
-        self.driven = [a or b for a, b in zip(p.depends_on("input"), p.depends_on("time"), strict=True)]
-        self.mixed = self._affine()
+        by_input, timed = p.depends_on("input"), p.depends_on("time")
+        self.driven = [a or b for a, b in zip(by_input, timed, strict=True)]
+        self.mixed = self._affine(self.moving, self.driven)
         self.cut = self._last_function()
         self.products: list[int] = []
         self.asides: list[int] = []
         self.inside: list[int] = []  # the operations of f
         self._visit(self.cut, [k for i in p.needed(self.cut) for k in p.operations[i].reads])
         self._check()
-        self.before = TorchCode(p, [*self.products, *self.asides])
+        both = self._affine([a or b for a, b in zip(self.moving, by_input, strict=True)], timed)
+        self.affine_in_input = all(i in both and not timed[i] for i in self.products)
+        self.before = TorchCode(p, self.products)
+        self.beside = TorchCode(p, self.asides)
         self.unit = TorchCode(p, [self.cut], given=[*self.products, *self.asides])
         self.after = TorchCode(p, [p.output], given=[self.cut])
         self.held = sorted({o.slot for o in (p.operations[i] for i in self.inside) if o.constant is not None})
 
-    def _affine(self) -> dict[int, bool]:
-        """The operations that are affine in the state, and whether they mix its entries."""
+    def _affine(self, moving: Sequence[bool], driven: Sequence[bool]) -> dict[int, bool]:
+        """The operations that are affine in what moves, and whether they mix its entries."""
         p = self.program
         found: dict[int, bool] = {}
         for i in p.needed(p.output):
             operation = p.operations[i]
-            moving = [k for k in operation.reads if self.moving[k]]
-            still = [k for k in operation.reads if not self.moving[k]]
-            if operation.name == "state":
+            varying = [k for k in operation.reads if moving[k]]
+            still = [k for k in operation.reads if not moving[k]]
+            if moving[i] and not operation.reads:
                 found[i] = False
-            elif moving and all(k in found for k in moving):
+            elif varying and all(k in found for k in varying):
                 linear = operation.name in ("linear", "take", "negate", "add", "subtract")
-                scaled = operation.name in SCALING and still and not self.driven[still[0]]
+                scaled = operation.name in SCALING and still and not driven[still[0]]
                 if linear or (scaled and (operation.name == "multiply" or still[0] == operation.reads[1])):
-                    found[i] = operation.name == "linear" or any(found[k] for k in moving)
+                    found[i] = operation.name == "linear" or any(found[k] for k in varying)
         return found
 
     def _last_function(self) -> int:
@@ -126,12 +131,13 @@ class Unitwise:
     def driving(self, constants: list[Tensor], inputs: Tensor) -> list[Tensor]:
         """Return d, shape (time, sample, pre), and the asides, under inputs of shape (time, sample, input)."""
         times = torch.arange(len(inputs), device=inputs.device).unsqueeze(-1)
-        found = self.before.values(
-            inputs.new_zeros(self.program.size), inputs, times, constants, self.before.fold(constants)
-        )
-        split, sizes = len(self.products), self.program.sizes(self.products)
-        parts = [part.expand(*inputs.shape[:-1], size) for part, size in zip(found[:split], sizes, strict=True)]
-        return [torch.cat(parts, dim=-1), *found[split:]]
+        state, input = inputs.new_zeros(self.program.size), inputs.new_zeros(self.program.input_size)
+        before = self._before(constants)
+        if self.affine_in_input:  # one product, however many operations it was
+            pre = linear(inputs, torch.func.jacrev(before, 1)(state, input), before(state, input))
+        else:
+            pre = before(state, inputs, times)
+        return [pre, *self.beside.values(state, inputs, times, constants, self.beside.fold(constants))]
 
     def shared(self, constants: list[Tensor]) -> list[Any]:
         """Return what f reads that is the same at each step: tensors, and numbers."""
@@ -152,16 +158,23 @@ class Unitwise:
     def matrices(self, constants: list[Tensor], like: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return M, shape (pre, state), and C, shape (state, state), where the steps are those of u with h = C u."""
         origin, input = like.new_zeros(self.program.size), like.new_zeros(self.program.input_size)
-        folded, ends = self.before.fold(constants), self.after.fold(constants)
-
-        def products(state: Tensor) -> Tensor:
-            return torch.cat(self.before.values(state, input, 0, constants, folded)[: len(self.products)])
+        matrix, ends = torch.func.jacrev(self._before(constants))(origin, input), self.after.fold(constants)
 
         def output(cut: Tensor) -> Tensor:
             return self.after.values(None, None, 0, constants, ends, [cut])[0]
 
-        matrix = torch.func.jacrev(products)(origin)
         if self.cut == self.program.output:
             return matrix, None
         out = torch.func.jacrev(output)(origin)
         return matrix @ out, out
+
+    def _before(self, constants: list[Tensor]) -> Callable[..., Tensor]:
+        """Return M u + d of the state, the input and the step's number."""
+        folded, sizes = self.before.fold(constants), self.program.sizes(self.products)
+
+        def before(state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+            batch, parts = input.shape[:-1], self.before.values(state, input, t, constants, folded)
+            parts = [part.expand(*batch, size) for part, size in zip(parts, sizes, strict=True)]
+            return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]
+
+        return before

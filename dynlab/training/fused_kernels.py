@@ -113,6 +113,7 @@ def run_backward(
     others: bool,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """The gradients by M h + d, by state 0, and those that arrive at each state where `others` need them."""
+    slope_pre, slope_state = slope_pre.contiguous(), None if slope_state is None else slope_state.contiguous()
     by_pre, by_first = torch.empty_like(slope_pre), torch.empty_like(by_last)
     arriving = torch.empty_like(slope_pre) if others else None
     # the kernel takes an array for each; of one that is not asked for nothing is read or written

@@ -19,7 +19,7 @@ SYSTEMS = {
     "exprnn": {"state_size": 5},
     "dtriv": {"state_size": 5, "init": "henaff", "rebase_every": 3, "project_every": 2},
     "scornn": {"state_size": 5},
-    "asrnn": {"state_size": 5, "rebase_every": 2},
+    "asrnn": {"state_size": 5, "rebase_every": 2, "a": 0.5, "b": 0.9},  # near 0 the gradient by S is rounding
     "nnrnn": {"state_size": 4},
     "soft-orthogonal": {"state_size": 5, "margin": 0.3},
     "urnn": {"hidden_size": 3},
