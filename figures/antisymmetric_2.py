@@ -14,11 +14,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from dynlab import schema, zoo
+from dynlab import schema
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.plots import style
 from dynlab.systems import create
-from dynlab.words import joined, power
+from dynlab.words import power
 
 from .scripts import Drawn, Panels, Results, script, trained
 
@@ -33,8 +33,7 @@ GAMMAS, STEP_SIZES = (0.001, 0.01, 0.1, 1.0), (0.01, 0.1)  # of the paper's grid
 SEED = 0
 COLOURS = (style.BLUE, style.GREEN, style.ORANGE, style.VERMILION, style.BLACK)
 RANGES = (-14.0, 6.0), (-12.0, 1.5), (-32.0, 10.0)  # of ln |μ| and ln σ that is drawn, in each column
-TRAINED_COLOURS = (style.PURPLE, style.SKY, style.GREY, style.YELLOW, style.BLACK)
-WORDS = {"mean": "mean modulus of the eigenvalues μ", "largest": "largest singular value σ"}
+TRAINED_COLOURS = (style.PURPLE, style.SKY, style.GREY, style.BLACK, style.YELLOW)  # by names of the networks
 LONG_NAMES = {
     "mean": "ln mean |λ| of ∂h_t/∂h_0",
     "spread": "ln deviation of |λ| of ∂h_t/∂h_0",
@@ -54,7 +53,7 @@ def compute(fast: bool) -> Results:
     }
     settings = {"units": units, "steps": steps, "inputs": INPUTS, "sigma_w": 1.0, "seed": SEED}
     results = {"eigenvalues": _together({name: _along(system, noise) for name, system in untrained.items()}, settings)}
-    for name in (*BESIDE, *(entry["name"] for entry in zoo.entries() if entry["name"] in PADDED)):
+    for name in (*PADDED, *BESIDE):
         system, driving = trained(name, samples=1)
         along = _along(system, driving.inputs[:, : FEW if fast else None])
         results[name] = _together({name: along}, {"inputs": driving.description})
@@ -118,7 +117,7 @@ def figure(results: Results, axes: Panels) -> Drawn:
 
 def of_trained(results: Results) -> dict[str, xr.Dataset]:
     """Return what was measured along each trained network."""
-    return {key: one for key, one in results.items() if key != "eigenvalues"}
+    return {key: results[key] for key in sorted(results) if key != "eigenvalues"}
 
 
 def mean_at_end(one: xr.Dataset) -> float:
@@ -136,27 +135,20 @@ def _lines(one: xr.Dataset, names: tuple[str, str], colour: str, ax: Axes) -> An
 
 
 def measured(results: Results) -> str:
-    """Return the means at the end, and where the singular values say otherwise."""
-    ds = results["eigenvalues"]
-    last = ds.isel({schema.TIME: -1})
-    said = [
-        f"Untrained networks of {schema.settings(ds)['units']} units, after {int(last[schema.TIME]):,} steps of noise"
-    ]
-    for name, words in WORDS.items():
-        said.append(f"The {words} is {power(float(last[name].sel({schema.NETWORK: 'LSTM'})))} (LSTM)")
-        for step_size, which in _of_step(ds).items():
-            values = [power(float(one)) for one in last[name].sel({schema.NETWORK: which})]
-            gammas = joined([one.rpartition("γ = ")[2] for one in which])
-            said.append(f"With ε = {step_size:g} and γ = {gammas} it is {joined(values)}")
-    for key, one in of_trained(results).items():
-        bound = "at most " * bool(np.isnan(one["mean"][0, -1]))
-        said.append(
-            f"Of trained {key}, after {int(one[schema.TIME][-1]):,} steps of its task, the {WORDS['mean']} is "
-            f"{bound}{power(mean_at_end(one))} and the {WORDS['largest']} is {power(float(one['largest'][0, -1]))}"
-        )
-    if left := [name for name in PADDED if name not in results]:
-        said.append(f"Not run: {joined(left)}")
-    return f"{'. '.join(said)}."
+    """Return what is left of the eigenvalues at the end, and what the singular values say beside them."""
+    untrained = results["eigenvalues"]
+    ends = "; ".join(f"{key}: {_end(one)}" for key, one in of_trained(results).items())
+    others = "; ".join(f"{n}: {_end(untrained.sel({schema.NETWORK: [n]}))}" for n in untrained[schema.NETWORK].values)
+    units, steps = schema.settings(untrained)["units"], int(untrained[schema.TIME][-1])
+    return (
+        f"Mean modulus of the eigenvalues at the end, and the largest singular value. Trained, one network each, along "
+        f"a test sequence: {ends}. Untrained, with {units} units after {steps:,} steps of noise: {others}."
+    )
+
+
+def _end(one: xr.Dataset) -> str:
+    bound = "at most " * bool(np.isnan(one["mean"][0, -1]))
+    return f"{bound}{power(mean_at_end(one))} ({power(float(one['largest'][0, -1]))})"
 
 
 def _of_step(ds: xr.Dataset) -> dict[float, list[str]]:

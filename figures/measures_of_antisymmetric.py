@@ -93,12 +93,16 @@ def step() -> dict[str, float]:
 
 
 def end_to_end() -> dict[str, Any]:
-    """Return ln of the mean modulus at the end of Figure 2's trained networks: the LSTM's, and the furthest from 0."""
+    """Return ln of the mean modulus at the end, of Figure 2's LSTM and of its AntisymmetricRNN that is furthest from 0.
+
+    Beside it are the deviations of the moduli of the AntisymmetricRNNs, at the first and the last step.
+    """
     results = kept("antisymmetric-2")
-    ends = {name: antisymmetric_2.mean_at_end(results[name]) for name in antisymmetric_2.PADDED if name in results}
-    off = [abs(end) for name, end in ends.items() if name != antisymmetric_2.LSTM]
-    found = {"trained": len(off), "off": max(off, default=np.nan), "said": antisymmetric_2.measured(results)}
-    return found | {"left": len(antisymmetric_2.PADDED) - len(ends), "lstm": ends.get(antisymmetric_2.LSTM, np.nan)}
+    ends = {name: antisymmetric_2.mean_at_end(results[name]) for name in antisymmetric_2.PADDED}
+    lstm = ends.pop(antisymmetric_2.LSTM)
+    spreads = np.exp([results[name]["spread"].values[0, [0, -1]] for name in ends])
+    of_spread = {"first": spreads[:, 0].max(), "smallest": spreads[:, 1].min(), "largest": spreads[:, 1].max()}
+    return of_spread | {"lstm": lstm, "off": max(map(abs, ends.values())), "said": antisymmetric_2.measured(results)}
 
 
 def slides() -> dict[str, float]:

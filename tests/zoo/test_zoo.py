@@ -83,7 +83,8 @@ SHIPPED = {
 SHIPPED |= {"ernn-har2-k1": 4128, "ernn-har2-k3": 4384, "ernn-har2-k5": 4640}
 # Trained once, by the settings of their papers: n (n − 1) / 2 of W, V and b; twice that, D_f, V and b of asRNN.
 LONG = {"antisymmetric-smnist": 8384, "antisymmetric-pmnist": 8384, "asrnn-smnist": 15128, "asrnn-pmnist": 15128}
-LONG |= {"antisymmetric-noisy-cifar": 57472, "lstm-noisy-cifar": 115712}  # with 96 inputs, 256 and 128 units
+LONG |= {"antisymmetric-noisy-cifar": 57472, "antisymmetric-gated-noisy-cifar": 82304}  # 256 units, with 96 inputs
+LONG |= {"lstm-noisy-cifar": 115712}  # 128 units
 LONG |= {"exprnn-copying": 20045, "exprnn-smnist": 14705, "scornn-smnist": 14705, "lstm-smnist": 67072}
 ALONE = {*LONG, "rnn-har2-tanh"}  # one seed
 ALL = SHIPPED | LONG | {"gru-flipflop": 13248}  # 3 · 64 · (64 + 3 + 2)
