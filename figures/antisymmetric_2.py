@@ -141,14 +141,16 @@ def measured(results: Results) -> str:
     others = "; ".join(f"{n}: {_end(untrained.sel({schema.NETWORK: [n]}))}" for n in untrained[schema.NETWORK].values)
     units, steps = schema.settings(untrained)["units"], int(untrained[schema.TIME][-1])
     return (
-        f"Mean modulus of the eigenvalues at the end, and the largest singular value. Trained, one network each, along "
-        f"a test sequence: {ends}. Untrained, with {units} units after {steps:,} steps of noise: {others}."
+        f"Moduli of the eigenvalues at the end, mean ± standard deviation, and the largest singular value. Trained, "
+        f"one network each, along a test sequence: {ends}. Untrained, with {units} units after {steps:,} steps of "
+        f"noise: {others}."
     )
 
 
 def _end(one: xr.Dataset) -> str:
-    bound = "at most " * bool(np.isnan(one["mean"][0, -1]))
-    return f"{bound}{power(mean_at_end(one))} ({power(float(one['largest'][0, -1]))})"
+    known, spread = np.isfinite(one["mean"][0, -1]), np.exp(float(one["spread"][0, -1]))
+    bound, deviation = ("", f" ± {spread:.2g}") if known else ("at most ", "")
+    return f"{bound}{power(mean_at_end(one))}{deviation} ({power(float(one['largest'][0, -1]))})"
 
 
 def _of_step(ds: xr.Dataset) -> dict[float, list[str]]:

@@ -95,13 +95,13 @@ def step() -> dict[str, float]:
 def end_to_end() -> dict[str, Any]:
     """Return ln of the mean modulus at the end, of Figure 2's LSTM and of its AntisymmetricRNN that is furthest from 0.
 
-    Beside it are the deviations of the moduli of the AntisymmetricRNNs, at the first and the last step.
+    Beside it are the least and the largest deviation of the moduli of the AntisymmetricRNNs.
     """
     results = kept("antisymmetric-2")
     ends = {name: antisymmetric_2.mean_at_end(results[name]) for name in antisymmetric_2.PADDED}
     lstm = ends.pop(antisymmetric_2.LSTM)
-    spreads = np.exp([results[name]["spread"].values[0, [0, -1]] for name in ends])
-    of_spread = {"first": spreads[:, 0].max(), "smallest": spreads[:, 1].min(), "largest": spreads[:, 1].max()}
+    spreads = np.exp([float(results[name]["spread"][0, -1]) for name in ends])
+    of_spread = {"smallest": spreads.min(), "largest": spreads.max()}
     return of_spread | {"lstm": lstm, "off": max(map(abs, ends.values())), "said": antisymmetric_2.measured(results)}
 
 
