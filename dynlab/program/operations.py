@@ -262,7 +262,7 @@ NAMES: dict[str, Any] = {
     "tanh_slope": lambda p: 4 * _sigmoid_slope(2 * p),
     "erf_slope": lambda p: 2 / math.sqrt(math.pi) * torch.exp(-p * p),
     "step": lambda p: (p > 0).to(p.dtype),
-    "modrelu": lambda p, b: torch.sign(p) * torch.relu(p.abs() + b),
+    "modrelu": lambda p, b: torch.sign(p).detach() * torch.relu(p.abs() + b),  # whose sign has no derivative
     "modrelu_slope": lambda p, b: (p.abs() + b > 0).to(p.dtype),
     "softplus": lambda p: torch.relu(p) + torch.log1p(torch.exp(-p.abs())),
 }
