@@ -45,18 +45,33 @@ def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
     path = Path(path)
     suffix = _suffix(path)
     files.check_place(path, overwrite=overwrite)
-    plain = split_complex(ds)
     if suffix == ".nc":  # in memory first: HDF5 ends the process when the disk is full
-        files.write_bytes(path, bytes(plain.to_netcdf(None, engine="h5netcdf")), overwrite=overwrite)
-        return path
+        files.write_bytes(path, bytes(split_complex(ds).to_netcdf(None, engine="h5netcdf")), overwrite=overwrite)
+    else:
+        write_store(path, ds, overwrite=overwrite)
+    return path
+
+
+def write_store(path: Path, ds: xr.Dataset, *, overwrite: bool = False) -> None:
+    """Write a Zarr store whole or not at all.
+
+    Raises
+    ------
+    UserError
+        If the folder cannot be written, and if it exists and `overwrite` is false.
+    """
+    held: dict[str, Any] = {}  # in memory first: zarr's threads go on writing after one of them met a full disk
+    memory = require_extra("zarr", "zarr").storage.MemoryStore(held)
+    split_complex(ds).to_zarr(memory, mode="w-", consolidated=False)
     private, old = files.private_name(path), files.private_name(path)
     with files.told_of_failure(path), files.own(private, shutil.rmtree), files.own(old, shutil.rmtree):
-        plain.to_zarr(private, mode="w-", consolidated=False)
+        for name, content in held.items():
+            (private / name).parent.mkdir(parents=True, exist_ok=True)
+            (private / name).write_bytes(content.to_bytes())
         files.check_place(path, overwrite=overwrite)  # again: writing takes long
         if path.exists():
             os.rename(path, old)
         os.rename(private, path)
-    return path
 
 
 def open(path: str | Path) -> xr.Dataset:

@@ -48,7 +48,8 @@ def command(arguments, folder, times, mounted):
         code = main.INTERRUPTED
     except SystemExit as end:
         code = end.code
-    left = [] if mounted is None else [str(each) for each in Path().rglob("*") if each.is_file()]
+    found = [] if mounted is None else Path().rglob("*")
+    left = [each for each in found if each.is_file() or each.suffix == ".partial"]
     sys.stdout.write("".join(f"left {name}\n" for name in left))
     sys.stdout.flush()
     sys.stderr.flush()

@@ -20,7 +20,7 @@ import xarray as xr
 import dynlab
 from dynlab import files, schema
 from dynlab.errors import UserError, damage, require_extra
-from dynlab.io import split_complex
+from dynlab.io import split_complex, write_store
 
 Value = int | float | str
 Index = tuple[int, ...]
@@ -120,10 +120,7 @@ class Store:
             {dim: (dim, np.array(one.values), {"long_name": one.name}) for dim, one in zip(dims, grid, strict=True)},
             {"dynlab_version": dynlab.__version__, SWEEP: _described(grid, about), "created": schema.created()},
         )
-        private = files.private_name(path)
-        with files.told_of_failure(path):
-            split_complex(empty).to_zarr(private, mode="w-", consolidated=False)
-            os.rename(private, path)
+        write_store(path, empty)
         return cls(path, grid, about)
 
     def pending(self) -> np.ndarray:
