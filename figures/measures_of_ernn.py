@@ -19,7 +19,7 @@ from .scripts import kept, trained
 
 TRAINED = {1: "ernn-har2-k1", 3: "ernn-har2-k3", 5: "ernn-har2-k5"}
 SAMPLES, EVERY = 4, 16
-PADDED = ("noisy-mnist", "noisy-cifar")
+PADDED, IMAGES, ROWS = "ernn-noisy-mnist", 64, 28  # learned images of so many rows, and then noise
 VANISHED = 0.01  # of a gradient: less has vanished
 UNITS, CUBIC_STEPS = 32, 10_000
 INNER, FEW = 300, 16  # iterations at η = 0.5 of an inner map that contracts: far below rounding; and steps of it
@@ -185,18 +185,23 @@ def convergence() -> dict[str, Any]:
 
 
 def noise() -> dict[str, float]:
-    """Return how far the trained networks move in a step of noise around the inputs' mean after a sequence."""
-    found: dict[str, float] = {}
-    for K, system, driven in _networks():
-        generator = torch.Generator().manual_seed(0)
-        mean = driven.inputs.mean(dim=(0, 1))
-        half = driven.steps // 2
-        noise = mean + torch.randn(SAMPLES, half, system.input_size, generator=generator, dtype=torch.float64)
-        states = orbits(system, torch.cat([driven.inputs[:, :half], noise], dim=1).numpy()).states
-        moved = (states[:, 1:] - states[:, :-1]).norm(dim=-1) / states[:, 1:].norm(dim=-1)
-        found |= {f"data_{K}": float(moved[:, :half].median()), f"noise_{K}": float(moved[:, half:].median())}
-    padded_ones = [entry for entry in zoo.entries() if entry["task"] in PADDED and entry["system"] == "ernn"]
-    return found | {"moves": max(found[f"noise_{K}"] for K in TRAINED), "padded": len(padded_ones)}
+    """Return how far the network that learned noise-padded MNIST moves in a step and in all of the noise.
+
+    Both are relative to the norm of the state that moves; medians over images.
+    """
+    system, driving = trained(PADDED, IMAGES)
+    states = orbits(system, driving.inputs).states
+    size, moved = states.norm(dim=-1), (states[:, 1:] - states[:, :-1]).norm(dim=-1)
+    relative, eta = moved / size[:, 1:], system.eta.detach().abs().flatten()
+    return {
+        "rows": float(relative[:, :ROWS].median()),
+        "noise": float(relative[:, ROWS:].median()),
+        "away": float(((states[:, -1] - states[:, ROWS]).norm(dim=-1) / size[:, ROWS]).median()),
+        "eta_rows": float(eta[:ROWS].median()),
+        "eta_noise": float(eta[ROWS:].median()),
+        "accuracy": next(entry["test_accuracy"] for entry in zoo.entries() if entry["name"] == PADDED),
+        "steps": states.shape[1] - 1 - ROWS,
+    }
 
 
 def in_training() -> dict[str, float]:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "figures" / "gallery" / "README.md").read_text(encoding="utf-8")
 CLAIMS = {claim["name"]: claim for claim in claims.claims()}
 AGAIN = {claim["measure"]: name for name, claim in CLAIMS.items() if "measure" in claim}
-NEEDS_DATA = {"asrnn:norm"}
+NEEDS_DATA = {"asrnn:norm", "ernn:noise"}
 # What a row of the audit says beyond the figure that repeats it.
 ADDED = {
     "theorem-1": {-17.8},  # the middle singular value, of the figure's Dataset

@@ -85,7 +85,8 @@ SHIPPED |= {"ernn-har2-k1": 4128, "ernn-har2-k3": 4384, "ernn-har2-k5": 4640}
 LONG = {"antisymmetric-smnist": 8384, "antisymmetric-pmnist": 8384, "asrnn-smnist": 15128, "asrnn-pmnist": 15128}
 LONG |= {"antisymmetric-noisy-cifar": 57472, "antisymmetric-gated-noisy-cifar": 82304}  # 256 units, with 96 inputs
 LONG |= {"lstm-noisy-cifar": 115712}  # 128 units
-LONG |= {"exprnn-copying": 20045, "exprnn-smnist": 14705, "scornn-smnist": 14705, "lstm-smnist": 67072}
+LONG |= {"exprnn-copying": 20045, "exprnn-smnist": 14705, "scornn-smnist": 14705, "scornn-pmnist": 14705}
+LONG |= {"lstm-smnist": 67072, "ernn-noisy-mnist": 7100}  # ERNN: 100 units of rank 16, with 1,000 η
 ALONE = {*LONG, "rnn-har2-tanh"}  # one seed
 ALL = SHIPPED | LONG | {"gru-flipflop": 13248}  # 3 · 64 · (64 + 3 + 2)
 
