@@ -60,7 +60,8 @@ autodoc_typehints = "none"  # the docstrings say shapes
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 
-SYSTEMS_API = ("create", "from_function", "from_module", "Map", "Flow", "Euler", "load", "save_checkpoint")
+SYSTEMS_API = ("create", "from_function", "from_module", "planar_matrix", "planar_system", "Map", "Flow", "Euler")
+SYSTEMS_API += ("EquationMap", "EquationFlow", "load", "save_checkpoint")
 GROUPS = {
     "Systems": SYSTEMS_API,
     "What drives them": ("driving_inputs", "simulate"),

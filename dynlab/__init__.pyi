@@ -28,6 +28,7 @@ from .diagnostics.spectrum import spectrum as spectrum
 from .diagnostics.stability import stability as stability
 from .io import open as open
 from .io import save as save
+from .matrices import planar_matrix as planar_matrix
 from .plots.basins import plot_basins as plot_basins
 from .plots.bifurcation import plot_bifurcation as plot_bifurcation
 from .plots.box_bounds import plot_box_bounds as plot_box_bounds
@@ -69,6 +70,7 @@ from .systems import create as create
 from .systems import from_function as from_function
 from .systems.equations import EquationFlow as EquationFlow
 from .systems.equations import EquationMap as EquationMap
+from .systems.planar import planar_system as planar_system
 from .tasks import driving_inputs as driving_inputs
 from .training.forward_mode import real_time_recurrent_learning as real_time_recurrent_learning
 from .training.stability_monitor import StabilityMonitor as StabilityMonitor

@@ -97,7 +97,25 @@ def named_matrix(name: str, seed: int = 0) -> Matrix:
 
 
 def planar_matrix(name: str, seed: int = 0) -> Matrix:
-    """Return the matrix of `named_matrix`, or the error that it is not 2 × 2."""
+    """Return a 2 × 2 matrix by its name, or as ``"a,b;c,d"``, exactly.
+
+    Parameters
+    ----------
+    name : str
+        ``plus``, ``minus``, ``zero``, ``diff`` of the AntisymmetricRNN paper (also ``W+``, ``W_0``, ``Wdiff``),
+        ``identity``, ``orthogonal`` (uniform), ``random`` (standard normal entries), or the entries.
+    seed : int
+        Seed of the last two names.
+
+    Returns
+    -------
+    list of list of Fraction
+
+    Raises
+    ------
+    UserError
+        For an unknown name, and for entries that are not a 2 × 2 matrix.
+    """
     rows = named_matrix(name, seed)
     if len(rows) != 2:
         raise UserError(f"A planar system needs a 2 × 2 matrix, got {len(rows)} × {len(rows)}: write it as 'a,b;c,d'.")

@@ -8,8 +8,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 # What a lesson may import of dynlab: names that stay.
-PUBLIC = {"dynlab", "dynlab.explore", "dynlab.explore.network", "dynlab.matrices", "dynlab.plots", "dynlab.systems"}
-PUBLIC |= {"dynlab.systems.planar", "dynlab.testing"}
+PUBLIC = {"dynlab", "dynlab.explore", "dynlab.plots", "dynlab.testing"}
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.stem)

@@ -29,7 +29,7 @@ def explorer_page(fragment: str = "", network: dict[str, Any] | None = None) -> 
         The state that it opens with, as one of its own links writes it after ``#``; its first preset where empty. The
         page itself says what is wrong with another.
     network : dict, optional
-        A trained network, as `dynlab.explore.network.embedded` gives it.
+        A trained network, as `dynlab.explore.embedded` gives it.
 
     Examples
     --------

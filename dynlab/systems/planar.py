@@ -64,7 +64,7 @@ def equation(system: System) -> str:
 
 
 def planar_system(matrix: Matrix, kind: str = "feedback", step_size: float = STEP_SIZE) -> System:
-    """The system of a matrix W, planar or of any size, without input or bias, in float64.
+    """Return the system of a matrix W, planar or of any size, without input or bias, in float64.
 
     Parameters
     ----------
@@ -75,10 +75,20 @@ def planar_system(matrix: Matrix, kind: str = "feedback", step_size: float = STE
     step_size : float
         ε of feedback.
 
+    Returns
+    -------
+    System
+
     Raises
     ------
     UserError
         For an unknown kind, and a step size that is not positive.
+
+    Examples
+    --------
+    >>> import dynlab as dl
+    >>> dl.planar_system(dl.planar_matrix("diff"), "flow").state_size
+    2
     """
     if kind not in KINDS:
         raise unknown("kind of planar system", kind, KINDS)
