@@ -30,6 +30,7 @@ LONGER = 10  # times `steps`: so long an orbit is followed that still comes near
 MOST_REFINED, MOST_SHOT = 64, 3  # ends that repeat, and periodic orbits of a flow, that are refined at a look
 MOST_SETS, MOST_ESCAPES = 6, 2  # orbits that are followed to say what they are on; chaos that orbits escape from
 STEPS = (4096, 16384)  # that one is followed for, the latter where the former do not decide
+MOST_MOVED = 2**30  # numbers that are computed to see what comes to such a set: 10,000 orbits of 100 units, 1,000 steps
 SAMPLED, WATCHED = 256, 8192  # orbits in chaos that are followed on, and for how many steps
 MANY, LONG = 2**24, 1000  # steps of all orbits, or of one of a flow: so many are worth the start of compiled code
 UNSEEN = 0.02  # of its width: ends so near to an orbit that is undecided are undecided too
@@ -235,7 +236,8 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
                 escapes += 1
             else:
                 ends.labels[[*on_it, followed]] = add(ends, found)
-            _stretch(held, ends, ends.live(left), 2 * length, bound)  # what comes to the same set slowly, or escapes
+            left = ends.live(left)  # what comes to the same set slowly, or escapes
+            _stretch(held, ends, left, min(2 * length, MOST_MOVED // max(1, ends.states[left].size)), bound)
 
 
 def _some_escape(held: Held, ends: Ends, on_it: Index, bound: float) -> bool:
