@@ -225,8 +225,8 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
         if found is None:
             lengths = lengths[:1]
             width = UNSEEN * float(np.ptp(trail, axis=0).max())
-            beside = cKDTree(held.placed(np.nan_to_num(trail))).query(held.placed(ends.states[left]))[0] <= width
-            left = left[~beside]
+            tree, states = cKDTree(held.placed(np.nan_to_num(trail))), held.placed(ends.states[left])
+            left = left[np.isinf(tree.query(states, distance_upper_bound=np.nextafter(width, np.inf))[0])]
         elif found.form in (REST, CYCLE):
             add(ends, found)
             _come_nearer(held, ends, steps, bound)
